@@ -1,0 +1,2 @@
+//! The `loop` command.
+fn main() {}

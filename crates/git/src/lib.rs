@@ -1,0 +1,1 @@
+//! Everything that opens a repository: tip, blob, changes between turns, commits

@@ -1,0 +1,1 @@
+//! The router: relay, courier and the HTTP service

@@ -1,0 +1,1 @@
+//! Loops, deliveries, sessions and incidents on SQLite

@@ -1,0 +1,1 @@
+//! Sandboxes and scripted agents for tests

@@ -1,0 +1,2 @@
+//! `cargo xtask`: set-up, tests and measurements of the workspace.
+fn main() {}
