@@ -1,0 +1,159 @@
+//! `cargo xtask test`: every suite and every check, counted in one last line.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::time::Duration;
+
+use anyhow::Result;
+
+use crate::process::{End, cargo, command, succeeds, watch};
+use crate::tally::{Reader, Tally};
+use crate::tools;
+
+/// Suites that have not ended by then hang; a full run takes minutes.
+const SUITES_LIMIT: Duration = Duration::from_secs(40 * 60);
+
+/// The names of tests that drive a real agent from npm hold this word.
+const REAL_AGENTS: &str = "real_agents";
+
+/// Runs everything. Fails (exit code 1) when anything failed; what could not be run is counted as skipped and named.
+pub(crate) fn run(root: &Path, fast: bool) -> Result<ExitCode> {
+    let mut report = Report::default();
+
+    report.check("git", || tools::require("git", "git", root).map(|()| true));
+    report.check("tmux", || tools::require("tmux", "tmux", root).map(|()| true));
+    let claude = if fast { None } else { report.fetch("Claude Code from npm", || real_agent(root)) };
+
+    report.check("cargo fmt", || succeeds(cargo(root).args(["fmt", "--all", "--check"])));
+    // First everything is built, so that the end-to-end tests find the programs of the testkit beside `loop`.
+    let built =
+        report.check("build", || succeeds(cargo(root).args(["build", "--workspace", "--all-targets"])));
+    if built {
+        suites(root, fast, claude.as_deref(), &mut report)?;
+        report.check("cargo clippy", || {
+            let lint = ["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"];
+            succeeds(cargo(root).args(lint))
+        });
+        report.check("cargo doc", || {
+            let mut doc = cargo(root);
+            doc.args(["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "--deny warnings");
+            succeeds(&mut doc)
+        });
+    } else {
+        report.skip("the suites, cargo clippy and cargo doc", "the build failed");
+    }
+    dependencies(root, fast, &mut report);
+
+    Ok(report.print())
+}
+
+/// `cargo test` over the workspace, doc tests included, however many fail.
+fn suites(root: &Path, fast: bool, claude: Option<&Path>, report: &mut Report) -> Result<()> {
+    let mut tests = cargo(root);
+    tests.args(["test", "--workspace", "--no-fail-fast"]);
+    // Under this variable a test whose tool is missing fails instead of skipping itself.
+    tests.env("LOOP_TEST_REQUIRE_TOOLS", "1");
+    match claude {
+        Some(program) => tests.env("LOOP_TEST_REAL_AGENTS", "1").env("LOOP_TEST_CLAUDE", program),
+        None => tests.env_remove("LOOP_TEST_REAL_AGENTS").args(["--", "--skip", REAL_AGENTS]),
+    };
+    if claude.is_none() && !fast {
+        report.note("the tests with a real agent: it could not be fetched");
+    }
+
+    let mut reader = Reader::default();
+    let end = watch(&mut tests, SUITES_LIMIT, |line| reader.line(line))?;
+    let (tally, failures, skips) = reader.finish(end == End::Exited(true) || end == End::LeftRunning(true));
+    report.tally += tally;
+    report.failures.extend(failures);
+    report.skips.extend(skips);
+    match end {
+        End::Exited(_) => {}
+        End::TimedOut => {
+            report.fail(&format!("the suites: not done after {} minutes", SUITES_LIMIT.as_secs() / 60))
+        }
+        End::LeftRunning(_) => report.fail("the suites: a test left a process running that holds its output"),
+    }
+    Ok(())
+}
+
+/// Node and the pinned agent.
+fn real_agent(root: &Path) -> Result<PathBuf> {
+    tools::require("node", "nodejs", root)?;
+    tools::require("npm", "npm", root)?;
+    tools::claude_code(root)
+}
+
+/// Licences, banned crates and sources. Advisories are left to `cargo deny check`: they need a database from outside
+/// and change without the code.
+fn dependencies(root: &Path, fast: bool, report: &mut Report) {
+    const WHAT: &str = "cargo deny";
+    if fast && crate::process::find("cargo-deny").is_none() {
+        return report.skip(WHAT, "cargo-deny is not installed (cargo install cargo-deny --locked)");
+    }
+    report.check(WHAT, || {
+        let program = tools::cargo_deny(root)?;
+        let mut deny: Command = command(&program.to_string_lossy(), root);
+        deny.args(["--workspace", "check", "licenses", "bans", "sources"]);
+        succeeds(&mut deny)
+    });
+}
+
+/// What was counted, and what a person wants named at the end.
+#[derive(Default)]
+struct Report {
+    tally: Tally,
+    failures: Vec<String>,
+    skips: Vec<String>,
+}
+
+impl Report {
+    /// Runs one check that counts as one test; returns whether it held.
+    fn check(&mut self, what: &str, check: impl FnOnce() -> Result<bool>) -> bool {
+        self.count(what, check().map(|held| held.then_some(()))).is_some()
+    }
+
+    /// The same for a check that gives something to work with.
+    fn fetch<T>(&mut self, what: &str, fetch: impl FnOnce() -> Result<T>) -> Option<T> {
+        self.count(what, fetch().map(Some))
+    }
+
+    fn count<T>(&mut self, what: &str, outcome: Result<Option<T>>) -> Option<T> {
+        match outcome {
+            Ok(Some(value)) => {
+                self.tally.passed += 1;
+                return Some(value);
+            }
+            Ok(None) => self.fail(what),
+            Err(error) => {
+                eprintln!("error: {error:#}");
+                self.fail(what);
+            }
+        }
+        None
+    }
+
+    fn fail(&mut self, what: &str) {
+        self.tally.failed += 1;
+        self.failures.push(what.to_owned());
+    }
+
+    fn skip(&mut self, what: &str, why: &str) {
+        self.tally.skipped += 1;
+        self.note(&format!("{what}: {why}"));
+    }
+
+    /// Names what is already counted elsewhere.
+    fn note(&mut self, what: &str) {
+        self.skips.push(what.to_owned());
+    }
+
+    /// Prints the end of the run; the last line is for programs.
+    fn print(&self) -> ExitCode {
+        println!();
+        self.skips.iter().for_each(|skip| println!("skipped: {skip}"));
+        self.failures.iter().for_each(|failure| println!("failed: {failure}"));
+        println!("{}", self.tally);
+        if self.tally.failed > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+    }
+}
