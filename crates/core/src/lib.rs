@@ -18,6 +18,7 @@ pub mod history;
 pub mod manifest;
 pub mod name;
 pub mod profile;
+pub mod rendezvous;
 pub mod report;
 pub mod rotation;
 pub mod screen;
