@@ -1,1 +1,19 @@
-//! Sandboxes and scripted agents for tests
+//! Sandboxes and scripted agents for tests.
+//!
+//! A test that starts a program starts it from a [`Sandbox`]: a folder of its own with its own `HOME`, git
+//! configuration, temporary folder and tmux socket, and an environment that holds nothing else. What the sandbox
+//! started ends with it. A test that waits calls [`eventually`], which fails saying what it last saw.
+//!
+//! The program `loop-fake-agent` plays an agent CLI in a real terminal by a [`script`]; what was really submitted
+//! to it stands in its log, so a test compares what `loop` claims with what happened.
+//!
+//! Only tests depend on this crate; it panics where a test would.
+
+mod eventually;
+mod repo;
+mod sandbox;
+pub mod script;
+
+pub use eventually::{eventually, eventually_async};
+pub use repo::TestRepo;
+pub use sandbox::{Sandbox, require_tool};
