@@ -95,7 +95,7 @@ impl Drop for Router {
 fn recorded_address(record: &std::path::Path) -> Option<SocketAddr> {
     let text = std::fs::read_to_string(record).ok()?;
     let record: serde_json::Value = serde_json::from_str(&text).ok()?;
-    record["address"].as_str()?.trim_start_matches("http://").trim_end_matches('/').parse().ok()
+    record["addr"].as_str()?.parse().ok()
 }
 
 /// One GET on a connection of its own, to the last byte of the answer.
