@@ -1,8 +1,96 @@
 //! What we know of one kind of agent CLI, as data.
+//!
+//! A kind is one file in `profiles/` and one row in [`kinds`]: how to start the CLI, how to wake it, and how its
+//! screen reads. A user adds a kind, or overrides fields of one, in the same words: a file of their own
+//! ([`Profile::parse`]), or an agent's entry in `loop.yaml`.
+
+mod read;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+
+use crate::config::ConfigError;
+use crate::config::Permissions;
+
+pub(crate) use read::{FIELDS, field};
+
+/// One kind that is built in.
+#[derive(Debug, Clone, Copy)]
+pub struct Row {
+    /// The kind's name (`claude-code`).
+    pub kind: &'static str,
+    /// What it is, in one line.
+    pub about: &'static str,
+    /// Usual names of such an agent, in lower case: an agent so named needs no `kind`.
+    pub usual: &'static [&'static str],
+    yaml: &'static str,
+}
+
+const KINDS: &[Row] = &[
+    Row {
+        kind: "claude-code",
+        about: "Claude Code",
+        usual: &["cc", "claude", "claude-code", "claudecode"],
+        yaml: include_str!("profiles/claude-code.yaml"),
+    },
+    Row { kind: "codex", about: "Codex CLI", usual: &["codex"], yaml: include_str!("profiles/codex.yaml") },
+    Row {
+        kind: "opencode",
+        about: "OpenCode",
+        usual: &["opencode", "open-code"],
+        yaml: include_str!("profiles/opencode.yaml"),
+    },
+    Row {
+        kind: "gemini",
+        about: "Gemini CLI",
+        usual: &["gemini", "gemini-cli"],
+        yaml: include_str!("profiles/gemini.yaml"),
+    },
+    Row {
+        kind: "qwen",
+        about: "Qwen Code",
+        usual: &["qwen", "qwen-code"],
+        yaml: include_str!("profiles/qwen.yaml"),
+    },
+    Row { kind: "hermes", about: "Hermes", usual: &["hermes"], yaml: include_str!("profiles/hermes.yaml") },
+    Row {
+        kind: "human",
+        about: "a person, woken by a notification",
+        usual: &["human"],
+        yaml: include_str!("profiles/human.yaml"),
+    },
+    Row {
+        kind: "generic",
+        about: "any program, with `command`",
+        usual: &[],
+        yaml: include_str!("profiles/generic.yaml"),
+    },
+    Row {
+        kind: "scripted",
+        about: "the scripted agents of the demo and the tests",
+        usual: &[],
+        yaml: include_str!("profiles/scripted.yaml"),
+    },
+];
+
+/// Returns the kinds that are built in.
+pub fn kinds() -> &'static [Row] {
+    KINDS
+}
+
+/// Returns the profile of a kind that is built in.
+pub fn builtin(kind: &str) -> Option<Profile> {
+    let row = KINDS.iter().find(|row| row.kind == kind)?;
+    // A test reads every file of the table, so this is a profile.
+    read::whole(row.yaml, row.kind, Some(&Profile::empty())).ok()
+}
+
+/// Returns the kind that an agent of this name usually is (`CC` -> `claude-code`).
+pub fn usual_kind(name: &str) -> Option<&'static str> {
+    let key = crate::name::fold(name);
+    KINDS.iter().find(|row| row.usual.contains(&key.as_str())).map(|row| row.kind)
+}
 
 /// One kind of agent CLI. The built-in ones stand in `profiles/*.yaml`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -58,6 +146,51 @@ pub struct Profile {
     pub permissions: BTreeMap<String, Vec<String>>,
 }
 
+impl Profile {
+    /// Reads a profile of the user's own. What it leaves out comes from the kind named by `like`, else from the
+    /// built-in kind of the same name, else from `generic`.
+    ///
+    /// # Errors
+    /// Fails with the place for YAML that cannot be read, unknown keys, words that are none, and regular
+    /// expressions that do not compile.
+    pub fn parse(yaml: &str, file: &str) -> Result<Self, ConfigError> {
+        read::whole(yaml, file, None)
+    }
+
+    /// The text that wakes the agent `name`, for example `/agent-loop CC`.
+    pub fn wake_text(&self, name: &str) -> String {
+        self.invoke.replace("{name}", name)
+    }
+
+    /// The flags that give the CLI these permissions, with `{git_dir}` and `{verify}` unfilled.
+    pub fn flags(&self, permissions: Permissions) -> &[String] {
+        self.permissions.get(permissions.word()).map_or(&[], Vec::as_slice)
+    }
+
+    /// A profile that says nothing, from which the built-in files start.
+    fn empty() -> Self {
+        Self {
+            kind: String::new(),
+            version: 0,
+            seen_on: Vec::new(),
+            about: String::new(),
+            start: Vec::new(),
+            env: BTreeMap::new(),
+            pass_env: Vec::new(),
+            invoke: String::new(),
+            text: TextMethod::default(),
+            settle_ms: default_settle_ms(),
+            submit: default_submit(),
+            signs: Signs::default(),
+            skills: Vec::new(),
+            headless: Vec::new(),
+            headless_resume: Vec::new(),
+            conversation: None,
+            permissions: BTreeMap::new(),
+        }
+    }
+}
+
 /// How text is put into the composer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -69,7 +202,11 @@ pub enum TextMethod {
     Keys,
 }
 
-/// How a screen reads. A state holds when any of its rules matches; `blocked` and `limited` are looked at first,
+/// How a screen reads. A rule's expression sees its place as one text, lines joined by newlines, trailing white
+/// space gone, with `^` and `$` at each line; `\z` is the end. Anchoring a rule there keeps what an agent quotes
+/// further up from counting.
+///
+/// A state holds when any of its rules matches; `blocked` and `limited` are looked at first,
 /// then `busy`, then `ready`. What matches nothing is unknown.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -112,7 +249,7 @@ pub struct Rule {
     pub press: String,
 }
 
-/// Where a rule looks.
+/// Where a rule looks. Lines that are blank at the end of the screen do not count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Place {
@@ -131,4 +268,40 @@ fn default_settle_ms() -> u64 {
 
 fn default_submit() -> String {
     "Enter".to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn the_folder_and_the_table_hold_the_same_kinds() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/profiles");
+        let mut files: Vec<String> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|file| file.unwrap().file_name().into_string().unwrap())
+            .map(|file| file.strip_suffix(".yaml").unwrap().to_owned())
+            .collect();
+        let mut rows: Vec<&str> = kinds().iter().map(|row| row.kind).collect();
+        files.sort();
+        rows.sort_unstable();
+        assert_eq!(files, rows);
+    }
+
+    #[test]
+    fn every_built_in_kind_is_read() {
+        for row in kinds() {
+            let read = read::whole(row.yaml, row.kind, Some(&Profile::empty()));
+            let profile = read.unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(profile.kind, row.kind);
+            assert_eq!(profile.about, row.about);
+            assert_eq!(builtin(row.kind), Some(profile.clone()));
+            assert!(profile.wake_text("CC").contains("CC"), "{}", row.kind);
+            assert!(profile.wake_text(&"名".repeat(32)).len() <= 160, "{}", row.kind);
+            let stored: Profile = serde_json::from_str(&serde_json::to_string(&profile).unwrap()).unwrap();
+            assert_eq!(stored, profile);
+        }
+    }
 }

@@ -1,6 +1,18 @@
 //! What an agent's window shows, read with its profile's signs.
+//!
+//! An agent's reply may quote anything, also a dialog or a limit. So rules look at the title or at the bottom of
+//! the screen, where the CLI draws and the agent does not, and are anchored at its end. What no rule knows is
+//! [`LookState::Unknown`]: nothing is typed then.
 
-use crate::profile::{Profile, Rule};
+use regex::{Regex, RegexBuilder};
+
+use crate::profile::{Place, Profile, Rule, Signs};
+
+/// How many lines that are not blank make the bottom of the screen.
+const BOTTOM_LINES: usize = 8;
+
+/// The most memory that one compiled expression may take. A stranger's file holds them too.
+const REGEX_BYTES: usize = 1 << 20;
 
 /// The visible screen of a window.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -41,7 +53,148 @@ pub enum LookState {
 }
 
 /// Reads a screen. Pure: the same screen always reads the same.
+///
+/// Compiles the profile's expressions each time; who looks at a window again and again keeps a [`CompiledSigns`].
 pub fn look(profile: &Profile, screen: &Screen) -> Look {
-    let _: (&Profile, &Screen, Option<&Rule>) = (profile, screen, None);
-    Look { state: LookState::Unknown, composer: None }
+    match CompiledSigns::new(&profile.signs) {
+        Ok(signs) => signs.look(screen),
+        // Profiles are compiled when they are read, so this is one that was made by hand.
+        Err(_) => Look { state: LookState::Unknown, composer: None },
+    }
+}
+
+/// A profile's signs, compiled once.
+#[derive(Debug, Clone)]
+pub struct CompiledSigns {
+    ready: Vec<CompiledRule>,
+    busy: Vec<CompiledRule>,
+    blocked: Vec<CompiledRule>,
+    limited: Vec<CompiledRule>,
+    composer: Option<Regex>,
+    placeholder: Vec<Regex>,
+}
+
+#[derive(Debug, Clone)]
+struct CompiledRule {
+    place: Place,
+    matches: Regex,
+    says: String,
+    press: String,
+}
+
+impl CompiledSigns {
+    /// Compiles the expressions of `signs`.
+    ///
+    /// # Errors
+    /// Fails when one of them is no regular expression; those of a profile that was read never are.
+    pub fn new(signs: &Signs) -> Result<Self, String> {
+        let rules =
+            |rules: &[Rule]| -> Result<Vec<CompiledRule>, String> { rules.iter().map(compiled).collect() };
+        let placeholder = signs.placeholder.iter().map(|pattern| checked_regex(pattern, Group::Optional));
+        Ok(Self {
+            ready: rules(&signs.ready)?,
+            busy: rules(&signs.busy)?,
+            blocked: rules(&signs.blocked)?,
+            limited: rules(&signs.limited)?,
+            composer: signs.composer.as_deref().map(|text| checked_regex(text, Group::Needed)).transpose()?,
+            placeholder: placeholder.collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Reads a screen.
+    pub fn look(&self, screen: &Screen) -> Look {
+        let view = View::new(screen);
+        Look { state: self.state(&view), composer: self.draft(&view) }
+    }
+
+    fn state(&self, view: &View<'_>) -> LookState {
+        let first = |rules: &[CompiledRule]| rules.iter().find_map(|rule| rule.found(view));
+        if let Some((rule, says)) = self.blocked.iter().find_map(|rule| Some((rule, rule.found(view)?))) {
+            let says = if rule.says.is_empty() { says } else { rule.says.clone() };
+            return LookState::Asks { says, press: rule.press.clone() };
+        }
+        if let Some(says) = first(&self.limited) {
+            return LookState::Limited(says);
+        }
+        if first(&self.busy).is_some() {
+            return LookState::Busy;
+        }
+        if first(&self.ready).is_some() {
+            return LookState::Idle;
+        }
+        LookState::Unknown
+    }
+
+    /// The draft in the lowest line that looks like a composer.
+    fn draft(&self, view: &View<'_>) -> Option<String> {
+        let composer = self.composer.as_ref()?;
+        let found = view.bottom.lines().rev().find_map(|line| composer.captures(line))?;
+        let draft = found.get(1).map_or("", |group| group.as_str()).trim();
+        let is_placeholder = self.placeholder.iter().any(|pattern| pattern.is_match(draft));
+        Some(if is_placeholder { String::new() } else { draft.to_owned() })
+    }
+}
+
+impl CompiledRule {
+    /// What the rule found: its first group, or the first line of what it matched.
+    fn found(&self, view: &View<'_>) -> Option<String> {
+        let text = match self.place {
+            Place::Title => view.title,
+            Place::Bottom => &view.bottom,
+            Place::Screen => &view.screen,
+        };
+        let captures = self.matches.captures(text)?;
+        let found = captures.get(1).or_else(|| captures.get(0)).map_or("", |group| group.as_str());
+        Some(found.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("").to_owned())
+    }
+}
+
+/// A screen as the rules see it.
+struct View<'a> {
+    title: &'a str,
+    bottom: String,
+    screen: String,
+}
+
+impl<'a> View<'a> {
+    fn new(screen: &'a Screen) -> Self {
+        let mut lines: Vec<&str> = screen.lines.iter().map(|line| line.trim_end()).collect();
+        while lines.last().is_some_and(|line| line.is_empty()) {
+            lines.pop();
+        }
+        let mut bottom: Vec<&str> =
+            lines.iter().rev().copied().filter(|line| !line.is_empty()).take(BOTTOM_LINES).collect();
+        bottom.reverse();
+        Self { title: &screen.title, bottom: bottom.join("\n"), screen: lines.join("\n") }
+    }
+}
+
+fn compiled(rule: &Rule) -> Result<CompiledRule, String> {
+    Ok(CompiledRule {
+        place: rule.place,
+        matches: checked_regex(&rule.matches, Group::Optional)?,
+        says: rule.says.clone(),
+        press: rule.press.clone(),
+    })
+}
+
+/// Whether an expression must have a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Group {
+    Needed,
+    Optional,
+}
+
+/// Compiles an expression as the rules use it, `^` and `$` at each line, or says why not in one line.
+pub(crate) fn checked_regex(pattern: &str, group: Group) -> Result<Regex, String> {
+    let compiled = RegexBuilder::new(pattern).multi_line(true).size_limit(REGEX_BYTES).build();
+    let regex = compiled.map_err(|error| {
+        let text = error.to_string();
+        let last = text.lines().last().unwrap_or_default().trim();
+        last.trim_start_matches("error: ").to_owned()
+    })?;
+    if group == Group::Needed && regex.captures_len() < 2 {
+        return Err("it needs a group, `(…)`, for what is wanted".to_owned());
+    }
+    Ok(regex)
 }

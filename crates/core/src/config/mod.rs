@@ -1,4 +1,21 @@
 //! `loop.yaml`: who takes part, in what order, and what ends the loop.
+//!
+//! The file is input: a commit can change it, and a stranger's repository can bring it. So it is read word by word
+//! from a small tree that knows where everything stands ([`Config::parse`]), every mistake is shown with its line
+//! and the nearest right word ([`ConfigError`]), no string in it is ever given to a shell ([`command`]), and what
+//! it could do is shown before it holds ([`Config::danger`], [`hash`]).
+
+pub(crate) mod agents;
+mod approval;
+pub mod command;
+pub(crate) mod error;
+mod limits;
+mod order;
+pub(crate) mod paths;
+mod read;
+#[cfg(test)]
+mod tests;
+pub(crate) mod tree;
 
 use std::collections::BTreeMap;
 
@@ -8,6 +25,14 @@ use crate::cast::Cast;
 use crate::name::Name;
 use crate::profile::Profile;
 use crate::rotation::Rotation;
+
+pub use approval::hash;
+pub use command::{Fill, filled};
+pub use error::ConfigError;
+
+/// The transports that an agent may name. (What each one is lives in a crate above this one, which holds its
+/// table against this list.)
+pub const TRANSPORTS: [&str; 4] = ["tmux", "exec", "command", "wait"];
 
 /// A checked `loop.yaml`.
 #[derive(Debug, Clone, PartialEq)]
@@ -120,6 +145,17 @@ pub enum Permissions {
     All,
 }
 
+impl Permissions {
+    /// The word for it in `loop.yaml`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Ask => "ask",
+            Self::Edits => "edits",
+            Self::All => "all",
+        }
+    }
+}
+
 /// What happens at a usage limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -133,23 +169,6 @@ pub enum OnLimit {
     Hold,
 }
 
-/// What is wrong with a configuration, shown with its place.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ConfigError {
-    /// The file's name as the user gave it.
-    pub file: String,
-    /// The line, from 1; 0 when it belongs to no line.
-    pub line: usize,
-    /// The column in characters, from 1; 0 when it belongs to no column.
-    pub column: usize,
-    /// The line itself.
-    pub text: String,
-    /// What is wrong.
-    pub message: String,
-    /// What to do, with the nearest right word where there is one.
-    pub hint: Option<String>,
-}
-
 impl Config {
     /// Reads and checks a `loop.yaml`. `kinds` are further kinds from the user's own settings.
     ///
@@ -157,15 +176,7 @@ impl Config {
     /// Fails with the place, the line and the nearest right word for YAML that cannot be read, unknown keys and
     /// names, duplicate keys, names that differ only by case, and a rotation that nobody can follow.
     pub fn parse(text: &str, file: &str, kinds: &BTreeMap<String, Profile>) -> Result<Self, ConfigError> {
-        let _ = (text, kinds);
-        Err(ConfigError {
-            file: file.to_owned(),
-            line: 0,
-            column: 0,
-            text: String::new(),
-            message: String::new(),
-            hint: None,
-        })
+        read::config(&tree::Source { file, text }, kinds)
     }
 
     /// The names that may write sections.

@@ -1,0 +1,124 @@
+//! What a person approves before a `loop.yaml` holds.
+
+use sha2::{Digest, Sha256};
+
+use super::{Agent, Config, PassPolicy, Permissions};
+use crate::name::Name;
+use crate::profile;
+use crate::rotation::Rotation;
+
+/// Returns the SHA-256 of a `loop.yaml` in hex: the version that a person approved is recognised by it.
+pub fn hash(text: &str) -> String {
+    hex::encode(Sha256::digest(text.as_bytes()))
+}
+
+impl Config {
+    /// Lists what a person should look at before this configuration holds: whatever it starts, and the rules that
+    /// decide who acts and when it ends. One plain line each, without control characters.
+    pub fn danger(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for agent in &self.agents {
+            lines.extend(agent.danger());
+        }
+        if let Some(command) = &self.setup {
+            lines.push(format!("setup runs {}", shown(command)));
+        }
+        if let Some(command) = &self.verify {
+            lines.push(format!("verify runs {}", shown(command)));
+        }
+        lines.push(format!("rotation: {}", self.rotation));
+        lines.push(format!("pass: {}", self.pass));
+        if let Some(sync) = &self.sync {
+            lines.push(format!("sync: {sync}"));
+        }
+        lines.iter().map(|line| plain(line)).collect()
+    }
+}
+
+impl Agent {
+    fn danger(&self) -> Vec<String> {
+        let who = format!("{} ({})", self.name, self.kind);
+        let mut lines = Vec::new();
+        let usual = profile::builtin(&self.kind);
+        let differs = |own: &[String], usual: fn(&profile::Profile) -> &Vec<String>, base: &Option<_>| {
+            !own.is_empty() && base.as_ref().is_none_or(|base| usual(base) != own)
+        };
+        match &self.command {
+            Some(command) => lines.push(format!("{who} runs {}", shown(command))),
+            None if self.profile.start.is_empty() => {}
+            None => lines.push(format!("{who} runs {}", shown(&self.profile.start))),
+        }
+        if differs(&self.profile.headless, |base| &base.headless, &usual) {
+            lines.push(format!("{who} runs, headless, {}", shown(&self.profile.headless)));
+        }
+        if differs(&self.profile.headless_resume, |base| &base.headless_resume, &usual) {
+            lines.push(format!("{who} runs, to go on headless, {}", shown(&self.profile.headless_resume)));
+        }
+        if usual.as_ref().is_none_or(|base| base.invoke != self.profile.invoke) {
+            lines.push(format!("{who} is woken with `{}`", self.profile.invoke));
+        }
+        if self.permissions == Permissions::All {
+            lines.push(format!("{who} may do everything without asking (permissions: all)"));
+        }
+        if usual.as_ref().is_none_or(|base| base.permissions != self.profile.permissions) {
+            let flags = self.profile.flags(self.permissions);
+            if !flags.is_empty() {
+                lines.push(format!("{who} is started with {}", shown(flags)));
+            }
+        }
+        for (variable, value) in &self.env {
+            lines.push(format!("{who} gets {variable}={value}"));
+        }
+        for (variable, value) in &self.profile.env {
+            if usual.as_ref().is_none_or(|base| base.env.get(variable) != Some(value)) {
+                lines.push(format!("{who} gets {variable}={value}"));
+            }
+        }
+        let passed = self.profile.pass_env.iter();
+        let more: Vec<&str> = passed
+            .filter(|variable| usual.as_ref().is_none_or(|base| !base.pass_env.contains(variable)))
+            .map(String::as_str)
+            .collect();
+        if !more.is_empty() {
+            lines.push(format!("{who} gets your own {}", more.join(", ")));
+        }
+        lines
+    }
+}
+
+/// A command as one would type it.
+fn shown(command: &[String]) -> String {
+    shell_words::join(command)
+}
+
+/// A line of a stranger's file on its way to a terminal.
+fn plain(line: &str) -> String {
+    line.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
+
+impl std::fmt::Display for PassPolicy {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Any => formatter.write_str("any"),
+            Self::Other => formatter.write_str("other"),
+            Self::All => formatter.write_str("all"),
+            Self::Names(names) => write!(formatter, "[{}]", joined(names.iter())),
+        }
+    }
+}
+
+impl std::fmt::Display for Rotation {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Ring(names) => write!(formatter, "[{}]", joined(names.iter())),
+            Self::Table(rows) => {
+                let rows: Vec<String> = rows.iter().map(|(from, to)| format!("{from}: {to}")).collect();
+                write!(formatter, "{{{}}}", rows.join(", "))
+            }
+        }
+    }
+}
+
+fn joined<'a>(names: impl Iterator<Item = &'a Name>) -> String {
+    names.map(Name::as_str).collect::<Vec<_>>().join(", ")
+}
