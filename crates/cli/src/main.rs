@@ -1,2 +1,52 @@
-//! The `loop` command.
-fn main() {}
+//! The `loop` command: reads arguments, environment and home folder, prints, and leaves the work to the crates.
+
+mod client;
+mod commands;
+mod failure;
+mod here;
+mod output;
+mod settings;
+mod world;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use commands::Cli;
+use failure::Failure;
+use world::World;
+
+fn main() -> ExitCode {
+    // The hook is on the way of every commit: no argument parser, no runtime, no settings before it.
+    let mut words = std::env::args_os().skip(1);
+    if words.next().is_some_and(|word| word == "notify") {
+        let rest: Vec<_> = words.collect();
+        if rest.first().is_none_or(|word| !word.to_string_lossy().starts_with('-')) && rest.len() <= 1 {
+            return commands::notify::run(rest.first().map(|word| word.to_string_lossy().into_owned()).as_deref());
+        }
+    }
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // `--help` and `--version` are no errors; where nobody reads, nothing is to be printed.
+            let _ = error.print();
+            return ExitCode::from(if error.use_stderr() { failure::COMMAND_LINE } else { 0 });
+        }
+    };
+    let world = match World::read() {
+        Ok(world) => world,
+        Err(failure) => return failure.print(false),
+    };
+    let color = world.color_on_stderr;
+    let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return Failure::ours(error).print(color),
+    };
+    let ended = runtime.block_on(commands::run(&world, cli));
+    // A blocking read of ours must not keep a finished command from ending.
+    runtime.shutdown_timeout(std::time::Duration::from_millis(200));
+    match ended {
+        Ok(code) => code,
+        Err(failure) => failure.print(color),
+    }
+}

@@ -1,1 +1,238 @@
-//! The router: relay, courier and the HTTP service
+//! The router: one per user, for all of their repositories.
+//!
+//! The way of one commit, four nouns, each made once and never handed back: **Notice → Decision → Delivery →
+//! Receipt**. The [`http`] service, the watch on references and the sweep make a [`relay::Notice`]; the
+//! [`relay`] (the page to read first) reads the branch, turns it into a decision and, in one transaction, a
+//! delivery; the [`courier`] claims the delivery, waits until the agent may be spoken to, calls the transport and
+//! records the receipt. [`attend`] looks after agents that have been woken.
+//!
+//! Only the relay decides turns. Only the courier wakes. What git and the store say is the truth: a router that
+//! is killed at any line goes on from there when it is started again.
+//!
+//! [`Router::start`] runs it inside any tokio program; [`reading`] and [`steer`] serve those who look at or steer a
+//! loop without one.
+
+mod attend;
+mod courier;
+mod desk;
+mod http;
+pub mod key;
+mod metrics;
+mod options;
+pub mod reading;
+pub mod relay;
+mod rendezvous;
+mod session;
+pub mod steer;
+pub mod tell;
+mod verify;
+mod watch;
+
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use loop_store::{Store, StoreError};
+use loop_transport::{Transport, TransportOptions, WaitRoom, kinds};
+use tokio::sync::{Notify, broadcast, mpsc};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+pub use desk::{Desk, News};
+pub use key::Key;
+pub use options::Options;
+pub use session::agent_environment;
+
+/// Why a router does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// Another router of this user runs.
+    #[error("a router runs already (pid {pid}, {addr}); `loop router --stop` stops it")]
+    Running {
+        /// Its process.
+        pid: u32,
+        /// Its address.
+        addr: SocketAddr,
+    },
+    /// The address cannot be listened on.
+    #[error("cannot listen on {addr}; another program has it: choose another port with --port, or leave it out")]
+    Listen {
+        /// The address.
+        addr: SocketAddr,
+        /// The cause.
+        #[source]
+        source: io::Error,
+    },
+    /// The address is none of this machine's own.
+    #[error("{0} can be reached from other machines; say --anywhere if you mean it")]
+    NotLoopback(SocketAddr),
+    /// The state folder cannot be used.
+    #[error("cannot use {path}")]
+    State {
+        /// The file or folder.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        source: io::Error,
+    },
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// A running router. Dropping it leaves it running until the runtime ends; [`Router::stop`] ends it.
+pub struct Router {
+    desk: Arc<Desk>,
+    addr: SocketAddr,
+    tasks: JoinSet<()>,
+    _claim: rendezvous::Claim,
+}
+
+impl Router {
+    /// Starts a router: takes its place in the state folder, recovers what a crash left, listens and works.
+    ///
+    /// # Errors
+    /// Fails when another router of this state folder runs, the address cannot be had, or the store cannot be
+    /// opened. Nothing is left behind then.
+    pub async fn start(options: Options) -> Result<Self, StartError> {
+        if !options.listen.ip().is_loopback() && !options.anywhere {
+            return Err(StartError::NotLoopback(options.listen));
+        }
+        let claim = rendezvous::Claim::take(&options.state_dir)?;
+        let store = Store::open(&options.store_url).await?;
+        let listeners = rendezvous::listen(&options).await?;
+        let addr = listeners.first;
+        let wait_room = WaitRoom::default();
+        let transport_options =
+            TransportOptions { tmux_socket: options.tmux_socket.clone(), wait_room: wait_room.clone() };
+        let mut transports: HashMap<String, Arc<dyn Transport>> =
+            kinds::TABLE.iter().map(|row| (row.name.to_owned(), (row.open)(&transport_options))).collect();
+        transports.extend(options.transports.iter().cloned());
+        let (notices, notice_queue) = mpsc::unbounded_channel();
+        let (news, _) = broadcast::channel(256);
+        let owner = format!("{}-{}", std::process::id(), uuid::Uuid::now_v7());
+        let desk = Arc::new_cyclic(|me| Desk {
+            options,
+            store,
+            readers: relay::Readers::default(),
+            transports,
+            wait_room,
+            counters: metrics::Counters::default(),
+            worked: desk::Worked::default(),
+            rung: desk::Rung::default(),
+            verifying: Mutex::new(HashSet::new()),
+            bell: Notify::new(),
+            notices,
+            news,
+            loops_changed: Notify::new(),
+            stop: CancellationToken::new(),
+            me: me.clone(),
+            owner,
+        });
+        // This is the only router on this store (see the claim): whatever is leased or half typed is a crash's.
+        for delivery in desk.store.recover(&|_| false, Timestamp::now()).await? {
+            tracing::warn!(delivery = delivery.id, agent = %delivery.agent, "a wake was cut off; looking first");
+        }
+        claim.announce(addr, &desk.options)?;
+        let mut tasks = JoinSet::new();
+        tasks.spawn(relay_notices(Arc::clone(&desk), notice_queue));
+        tasks.spawn(Arc::clone(&desk).courier());
+        tasks.spawn(Arc::clone(&desk).attend());
+        tasks.spawn(Arc::clone(&desk).watch());
+        for listener in listeners.all {
+            let service = http::service(Arc::clone(&desk));
+            let stop = desk.stop.clone();
+            tasks.spawn(async move {
+                let served = axum::serve(listener, service)
+                    .with_graceful_shutdown(async move { stop.cancelled().await })
+                    .await;
+                if let Err(error) = served {
+                    tracing::error!(%error, "the HTTP service ended");
+                }
+            });
+        }
+        for row in desk.store.loops(false).await? {
+            desk.ring(&row.id, "start");
+        }
+        tracing::info!(%addr, "the router listens");
+        Ok(Self { desk, addr, tasks, _claim: claim })
+    }
+
+    /// Where it listens.
+    pub fn addr(&self) -> SocketAddr {
+        self.addr
+    }
+
+    /// What it works with, for programs that embed it.
+    pub fn desk(&self) -> &Arc<Desk> {
+        &self.desk
+    }
+
+    /// Listens to what happens from now on.
+    pub fn news(&self) -> broadcast::Receiver<News> {
+        self.desk.news.subscribe()
+    }
+
+    /// Runs until it is told to stop (`POST /api/router/stop`, or `until` is done), then ends as [`Router::stop`].
+    pub async fn run(self, until: impl Future<Output = ()>) {
+        let stop = self.desk.stop.clone();
+        tokio::select! {
+            () = until => {}
+            () = stop.cancelled() => {}
+        }
+        self.stop().await;
+    }
+
+    /// Stops: no new deliveries, requests under way are answered, `router.json` is removed. A send under way is
+    /// finished, at most ten seconds.
+    pub async fn stop(mut self) {
+        self.desk.stop.cancel();
+        let ended = tokio::time::timeout(Duration::from_secs(10), async {
+            while self.tasks.join_next().await.is_some() {}
+        });
+        if ended.await.is_err() {
+            tracing::warn!("some tasks did not end in time and are cut off");
+        }
+        self.tasks.abort_all();
+        self.desk.store.close().await;
+    }
+}
+
+impl Desk {
+    /// The store, for programs that embed a router.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Asks for a look at a loop.
+    pub fn look_at(&self, loop_id: &str) {
+        self.ring(loop_id, "person");
+    }
+
+    /// Tells the watch that a loop was added or ended behind its back.
+    pub fn loops_changed(&self) {
+        self.loops_changed.notify_one();
+    }
+}
+
+/// Follows notices one after the other; those that came meanwhile for the same loop are one.
+async fn relay_notices(desk: Arc<Desk>, mut queue: mpsc::UnboundedReceiver<relay::Notice>) {
+    let mut batch = Vec::new();
+    loop {
+        tokio::select! {
+            () = desk.stop.cancelled() => return,
+            taken = queue.recv_many(&mut batch, 1024) => if taken == 0 { return },
+        }
+        let mut seen = HashSet::new();
+        batch.retain(|notice| seen.insert(notice.loop_id.clone()));
+        for notice in batch.drain(..) {
+            if let Err(error) = desk.relay(&notice).await {
+                tracing::warn!(loop_id = notice.loop_id, from = notice.from, %error, "the loop cannot be read");
+            }
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! The loop around the current folder.
+
+use loop_core::Config;
+use loop_router::reading::{CONFIG_FILE, Known, Observed, Reader, Reading};
+use loop_router::relay::remembered;
+use loop_store::{LoopRow, Store};
+
+use crate::failure::{Failure, OURS};
+use crate::world::World;
+
+/// The repository around the current folder, with its loop.
+pub(crate) struct Here {
+    /// The open repository.
+    pub(crate) reader: Reader,
+    /// The loop's row, where the store knows it.
+    pub(crate) row: Option<LoopRow>,
+    /// What the store remembers.
+    pub(crate) known: Known,
+}
+
+impl Here {
+    /// Opens the repository; `store` where there is one.
+    pub(crate) async fn open(world: &World, store: Option<&Store>) -> Result<Self, Failure> {
+        let reader = Reader::open(&world.cwd, &world.git_env)?;
+        let worktree = reader.repo().place().worktree.clone();
+        let row = match store {
+            Some(store) => store.loop_at(&worktree).await?,
+            None => None,
+        };
+        let known = match (&row, store) {
+            (Some(row), Some(store)) => remembered(store, row.clone()).await?,
+            _ => Known::default(),
+        };
+        Ok(Self { reader, row, known })
+    }
+
+    /// Reads the loop and decides.
+    pub(crate) fn read(&mut self, world: &World) -> Result<Reading, Failure> {
+        Ok(self.reader.read(&self.known, &world.settings.kinds)?)
+    }
+
+    /// Reads the loop, or says why there is none to read.
+    pub(crate) fn observed(&mut self, world: &World) -> Result<Box<Observed>, Failure> {
+        match self.read(world)? {
+            Reading::Loop(observed) => Ok(observed),
+            Reading::Idle { .. } => Err(no_loop()),
+            Reading::Unreadable { why, .. } => Err(Failure::say(why)),
+            Reading::Underway(operation) => {
+                Err(Failure::say(format!("{operation} is under way")).next("finish or abort it, then try again"))
+            }
+        }
+    }
+
+    /// The row, or why there is none.
+    pub(crate) fn known_row(&self) -> Result<&LoopRow, Failure> {
+        self.row.as_ref().ok_or_else(no_loop)
+    }
+
+    /// The configuration as it stands at the tip, else in the working tree.
+    pub(crate) fn config(&self, world: &World) -> Result<(Config, String), Failure> {
+        let tip = match self.reader.repo().head()? {
+            loop_git::Head::Branch { tip, .. } => tip,
+            loop_git::Head::Detached(tip) => Some(tip),
+        };
+        let text = self.reader.config_text(tip.as_ref())?;
+        let config = Config::parse(&text, CONFIG_FILE, &world.settings.kinds).map_err(Failure::say)?;
+        Ok((config, text))
+    }
+}
+
+fn no_loop() -> Failure {
+    Failure::say("there is no loop here").next("`loop init \"what is to be done\"` starts one")
+}
+
+/// The router must run for this command.
+pub(crate) fn no_router() -> Failure {
+    Failure::say("the router is not running").code(OURS).next("`loop up` starts it, or `loop router` in the foreground")
+}

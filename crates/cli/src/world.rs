@@ -1,0 +1,123 @@
+//! The world around a command: environment, home, folders, terminal. The one place that reads them.
+
+use std::collections::BTreeMap;
+use std::io::IsTerminal;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use etcetera::BaseStrategy;
+use loop_git::GitEnv;
+use loop_router::tell::Tell;
+use loop_router::{Key, Options};
+
+use crate::failure::Failure;
+use crate::settings::Settings;
+
+/// What a command finds around it.
+pub(crate) struct World {
+    /// Where it was started.
+    pub(crate) cwd: PathBuf,
+    /// The user's home folder.
+    pub(crate) home: PathBuf,
+    /// `~/.config/agent-loop`.
+    pub(crate) config_dir: PathBuf,
+    /// `~/.local/state/agent-loop`.
+    pub(crate) state_dir: PathBuf,
+    /// The environment; values that are no UTF-8 are left out.
+    pub(crate) env: BTreeMap<String, String>,
+    /// The environment for git.
+    pub(crate) git_env: GitEnv,
+    /// This very program.
+    pub(crate) exe: PathBuf,
+    /// The user's settings.
+    pub(crate) settings: Settings,
+    /// Whether stdout takes colours.
+    pub(crate) color: bool,
+    /// Whether stderr takes colours.
+    pub(crate) color_on_stderr: bool,
+    /// Columns of the terminal; 100 where there is none.
+    pub(crate) width: usize,
+}
+
+impl World {
+    /// Reads the world.
+    pub(crate) fn read() -> Result<Self, Failure> {
+        let cwd = std::env::current_dir()
+            .map_err(|error| Failure::users(anyhow::Error::new(error).context("the current folder is gone")))?;
+        let folders = etcetera::base_strategy::Xdg::new()
+            .map_err(|error| Failure::users(anyhow::Error::new(error)).next("set HOME"))?;
+        let config_dir = folders.config_dir().join("agent-loop");
+        let state_dir = folders
+            .state_dir()
+            .unwrap_or_else(|| folders.home_dir().join(".local").join("state"))
+            .join("agent-loop");
+        let env: BTreeMap<String, String> = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .collect();
+        let exe = std::env::current_exe().map_err(Failure::ours)?;
+        let settings = Settings::read(&config_dir.join("config.yaml"))?;
+        let plain = env.get("NO_COLOR").is_some_and(|value| !value.is_empty())
+            || env.get("TERM").is_some_and(|term| term == "dumb");
+        let color = |terminal: bool| terminal && !plain;
+        let width = rustix::termios::tcgetwinsize(std::io::stdout()).ok().map(|size| usize::from(size.ws_col));
+        let columns = env.get("COLUMNS").and_then(|columns| columns.parse().ok());
+        Ok(Self {
+            cwd,
+            home: folders.home_dir().to_owned(),
+            config_dir,
+            state_dir,
+            git_env: GitEnv::from_vars(std::env::vars_os()),
+            exe,
+            color: color(std::io::stdout().is_terminal()),
+            color_on_stderr: color(std::io::stderr().is_terminal()),
+            width: columns.or(width).filter(|columns| *columns >= 20).unwrap_or(100),
+            settings,
+            env,
+        })
+    }
+
+    /// The file of the router's key.
+    pub(crate) fn key_file(&self) -> PathBuf {
+        self.state_dir.join("key")
+    }
+
+    /// `router.json`.
+    pub(crate) fn router_file(&self) -> PathBuf {
+        self.state_dir.join("router.json")
+    }
+
+    /// The key, made at first use.
+    pub(crate) fn key(&self) -> Result<Key, Failure> {
+        Key::read_or_make(&self.key_file()).map_err(Failure::users)
+    }
+
+    /// The store's URL.
+    pub(crate) fn store_url(&self) -> String {
+        let default = || format!("sqlite://{}", self.state_dir.join("loop.db").display());
+        self.settings.store.clone().unwrap_or_else(default)
+    }
+
+    /// How a person is reached.
+    pub(crate) fn tell(&self) -> Result<Tell, Failure> {
+        let command = self.settings.tell.command.as_ref().map(|words| words.split()).transpose();
+        let command = command.map_err(|error| {
+            Failure::say(format!("`tell.command` in config.yaml cannot be split into words: {error}"))
+        })?;
+        Ok(Tell { command, env: self.env.clone() })
+    }
+
+    /// What a router of this user is started with.
+    pub(crate) fn router_options(&self) -> Result<Options, Failure> {
+        let mut options = Options::new(self.state_dir.clone(), self.key()?, self.git_env.clone());
+        options.store_url = self.store_url();
+        options.agent_env = self.env.clone();
+        options.kinds = self.settings.kinds.clone();
+        options.tell = self.tell()?;
+        options.tmux_socket = self.settings.tmux_socket.clone();
+        if let Some(port) = self.settings.port {
+            options.listen = SocketAddr::new(options.listen.ip(), port);
+            options.port_may_move = false;
+        }
+        Ok(options)
+    }
+}

@@ -1,0 +1,115 @@
+//! What relay, courier and the HTTP service share.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use loop_store::{Store, StoreError};
+use loop_transport::{Transport, WaitRoom};
+use tokio::sync::{Notify, broadcast};
+use tokio_util::sync::CancellationToken;
+
+use crate::metrics::Counters;
+use crate::options::Options;
+use crate::relay::Readers;
+
+/// The router's desk: one per router, shared by all its tasks.
+pub struct Desk {
+    pub(crate) options: Options,
+    pub(crate) store: Store,
+    pub(crate) readers: Readers,
+    pub(crate) transports: HashMap<String, Arc<dyn Transport>>,
+    pub(crate) wait_room: WaitRoom,
+    pub(crate) counters: Counters,
+    pub(crate) worked: Worked,
+    pub(crate) rung: Rung,
+    pub(crate) verifying: Mutex<std::collections::HashSet<String>>,
+    /// Rung whenever the courier should look.
+    pub(crate) bell: Notify,
+    /// Loops to be looked at.
+    pub(crate) notices: tokio::sync::mpsc::UnboundedSender<crate::relay::Notice>,
+    /// What happens, for those who listen.
+    pub(crate) news: broadcast::Sender<News>,
+    /// Rung when a loop was added or ended.
+    pub(crate) loops_changed: Notify,
+    pub(crate) stop: CancellationToken,
+    /// The desk itself, for tasks that outlive a call.
+    pub(crate) me: std::sync::Weak<Desk>,
+    /// The name under which this router holds leases.
+    pub(crate) owner: String,
+}
+
+/// One line of news, as the event stream carries it.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct News {
+    /// The loop it belongs to.
+    pub loop_id: Option<String>,
+    /// When.
+    pub at: Timestamp,
+    /// `turn`, `decision`, `delivery`, `told`, `steer`, `verify`, `router`.
+    pub kind: String,
+    /// In words.
+    pub text: String,
+}
+
+impl Desk {
+    /// Writes a line into a loop's own log and tells those who listen.
+    pub(crate) async fn say(&self, loop_id: Option<&str>, kind: &str, text: &str) -> Result<(), StoreError> {
+        let at = Timestamp::now();
+        if let Some(loop_id) = loop_id {
+            self.store.event(loop_id, at, kind, text).await?;
+        }
+        // Nobody listening is no error.
+        let _ = self.news.send(News {
+            loop_id: loop_id.map(str::to_owned),
+            at,
+            kind: kind.to_owned(),
+            text: text.to_owned(),
+        });
+        Ok(())
+    }
+
+    /// Rings for a loop.
+    pub(crate) fn ring(&self, loop_id: &str, from: &'static str) {
+        // The relay's end is gone only while the router stops.
+        let _ = self.notices.send(crate::relay::Notice { loop_id: loop_id.to_owned(), from });
+    }
+}
+
+/// Working time of deliveries that are out, measured on a clock that stands still while the machine sleeps.
+#[derive(Default)]
+pub(crate) struct Worked {
+    by_delivery: Mutex<HashMap<String, Duration>>,
+}
+
+impl Worked {
+    pub(crate) fn add(&self, delivery: &str, time: Duration) {
+        let mut by_delivery = self.by_delivery.lock().unwrap_or_else(PoisonError::into_inner);
+        *by_delivery.entry(delivery.to_owned()).or_default() += time;
+    }
+
+    pub(crate) fn of(&self, delivery: &str) -> Duration {
+        let by_delivery = self.by_delivery.lock().unwrap_or_else(PoisonError::into_inner);
+        by_delivery.get(delivery).copied().unwrap_or_default()
+    }
+
+    pub(crate) fn keep(&self, open: impl Fn(&str) -> bool) {
+        let mut by_delivery = self.by_delivery.lock().unwrap_or_else(PoisonError::into_inner);
+        by_delivery.retain(|delivery, _| open(delivery));
+    }
+}
+
+/// The decision of each loop that a ring was last told.
+#[derive(Default)]
+pub(crate) struct Rung {
+    told: Mutex<HashMap<String, String>>,
+}
+
+impl Rung {
+    /// Whether no ring for this loop was told this decision before; from now on one was.
+    pub(crate) fn is_new(&self, loop_id: &str, decision: &str) -> bool {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        told.insert(loop_id.to_owned(), decision.to_owned()).as_deref() != Some(decision)
+    }
+}

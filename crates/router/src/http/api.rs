@@ -1,0 +1,262 @@
+//! `/api/…`: what is known, for programs and for the commands of `loop` while the router runs.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
+use jiff::Timestamp;
+use loop_core::Name;
+use loop_store::{LedgerLine, LoopRow, NewLoop, SessionRow, TurnRecord};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::problem::Problem;
+use crate::desk::Desk;
+use crate::relay::{Notice, Relayed};
+use crate::steer::{Steer, SteerError, steer};
+
+type Desks = State<Arc<Desk>>;
+type Answered<T> = Result<Json<T>, Problem>;
+
+fn ours(error: impl std::error::Error) -> Problem {
+    Problem::ours(&error)
+}
+
+async fn row(desk: &Desk, id: &str) -> Result<LoopRow, Problem> {
+    desk.store.loop_row(id).await.map_err(ours)?.ok_or_else(|| {
+        Problem::new(StatusCode::NOT_FOUND, "unknown-loop", "no loop of this id is known here")
+            .hint("GET /api/loops lists them")
+    })
+}
+
+#[derive(Deserialize)]
+pub(crate) struct WithEnded {
+    #[serde(default)]
+    ended: bool,
+}
+
+pub(crate) async fn loops(State(desk): Desks, Query(query): Query<WithEnded>) -> Answered<Vec<LoopRow>> {
+    desk.store.loops(query.ended).await.map(Json).map_err(ours)
+}
+
+pub(crate) async fn one_loop(State(desk): Desks, Path(id): Path<String>) -> Answered<LoopRow> {
+    row(&desk, &id).await.map(Json)
+}
+
+/// Makes a loop known (`loop init`, `loop up`); the same one twice changes nothing.
+pub(crate) async fn add_loop(State(desk): Desks, Json(new): Json<NewLoop>) -> Answered<LoopRow> {
+    let row = desk.store.add_loop(&new).await.map_err(ours)?;
+    desk.loops_changed.notify_one();
+    desk.ring(&row.id, "start");
+    Ok(Json(row))
+}
+
+/// The report of `loop status --json`, as the router sees the loop now.
+pub(crate) async fn status(State(desk): Desks, Path(id): Path<String>) -> Answered<Value> {
+    let row = row(&desk, &id).await?;
+    let notice = Notice { loop_id: row.id.clone(), from: "person" };
+    match desk.relay(&notice).await.map_err(ours)? {
+        Relayed::Read { observed, .. } => serde_json::to_value(observed.report()).map(Json).map_err(ours),
+        Relayed::Nothing(why) => Ok(Json(json!({
+            "state": row.state, "turns": [], "decision": null, "diagnostics": [], "why": why,
+        }))),
+    }
+}
+
+pub(crate) async fn turns(State(desk): Desks, Path(id): Path<String>) -> Answered<Vec<TurnRecord>> {
+    let row = row(&desk, &id).await?;
+    desk.store.turns(&row.id).await.map(Json).map_err(ours)
+}
+
+pub(crate) async fn deliveries(
+    State(desk): Desks,
+    Path(id): Path<String>,
+) -> Answered<Vec<loop_store::Delivery>> {
+    let row = row(&desk, &id).await?;
+    desk.store.deliveries(&row.id, 1000).await.map(Json).map_err(ours)
+}
+
+pub(crate) async fn ledger(State(desk): Desks, Path(id): Path<String>) -> Answered<Vec<LedgerLine>> {
+    let row = row(&desk, &id).await?;
+    desk.store.ledger(&row.id).await.map(Json).map_err(ours)
+}
+
+#[derive(Deserialize)]
+pub(crate) struct After {
+    #[serde(default)]
+    after: i64,
+}
+
+pub(crate) async fn log(
+    State(desk): Desks,
+    Path(id): Path<String>,
+    Query(query): Query<After>,
+) -> Answered<Vec<loop_store::Event>> {
+    let row = row(&desk, &id).await?;
+    desk.store.events(&row.id, query.after, 1000).await.map(Json).map_err(ours)
+}
+
+pub(crate) async fn sessions(State(desk): Desks) -> Answered<Vec<SessionRow>> {
+    desk.store.sessions(None).await.map(Json).map_err(ours)
+}
+
+/// Registers how an agent is reached; a later one replaces it.
+pub(crate) async fn put_session(State(desk): Desks, Json(session): Json<SessionRow>) -> Answered<Value> {
+    let row = row(&desk, &session.loop_id).await?;
+    if !desk.transports.contains_key(&session.transport) {
+        let mut known: Vec<&str> = desk.transports.keys().map(String::as_str).collect();
+        known.sort_unstable();
+        return Err(Problem::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "unknown-transport",
+            "no transport of this name is known here",
+        )
+        .hint(format!("known: {}", known.join(", "))));
+    }
+    desk.store.put_session(&session).await.map_err(ours)?;
+    desk.say(Some(&row.id), "session", &format!("{} is reached by {}", session.agent, session.transport))
+        .await
+        .map_err(ours)?;
+    desk.bell.notify_waiters();
+    Ok(Json(json!({"status": "ok"})))
+}
+
+pub(crate) async fn forget_session(
+    State(desk): Desks,
+    Path((loop_id, agent)): Path<(String, String)>,
+) -> Answered<Value> {
+    let agent = name(&agent)?;
+    desk.store.forget_session(&loop_id, &agent).await.map_err(ours)?;
+    Ok(Json(json!({"status": "ok"})))
+}
+
+fn name(text: &str) -> Result<Name, Problem> {
+    Name::new(text)
+        .map_err(|error| Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "bad-name", error.to_string()))
+}
+
+/// `POST /api/loops/{id}/{command}`: the steering commands; the body holds the command's own fields.
+pub(crate) async fn steering(
+    State(desk): Desks,
+    Path((id, command)): Path<(String, String)>,
+    body: Bytes,
+) -> Answered<LoopRow> {
+    let row = row(&desk, &id).await?;
+    let bad = |detail: String| {
+        Problem::new(StatusCode::BAD_REQUEST, "bad-body", format!("`{command}` cannot be read")).detail(detail)
+    };
+    let mut fields = match body.as_ref() {
+        [] => serde_json::Map::new(),
+        body => serde_json::from_slice(body).map_err(|error| bad(error.to_string()))?,
+    };
+    if !fields.contains_key("after_turn") && matches!(command.as_str(), "accept" | "resume") {
+        let newest = desk.store.turns(&row.id).await.map_err(ours)?.len();
+        fields.insert("after_turn".to_owned(), json!(newest));
+    }
+    fields.insert("do".to_owned(), json!(command));
+    let command: Steer = serde_json::from_value(Value::Object(fields)).map_err(|error| {
+        bad(error.to_string()).hint("accept, pause, resume, skip, stop, up, down, trust")
+    })?;
+    let steered = desk.steer(&row, &command).await?;
+    Ok(Json(steered))
+}
+
+impl Desk {
+    /// Does what a person asks: in the store, then to the agents.
+    async fn steer(&self, row: &LoopRow, command: &Steer) -> Result<LoopRow, Problem> {
+        let steered = steer(&self.store, &row.id, command, Timestamp::now()).await.map_err(|error| match error {
+            SteerError::Store(error) => Problem::ours(&error),
+            SteerError::UnknownLoop(_) => {
+                Problem::new(StatusCode::NOT_FOUND, "unknown-loop", error.to_string())
+            }
+            SteerError::Name(_) | SteerError::Config(_) => {
+                Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "refused", error.to_string())
+            }
+        })?;
+        if matches!(command, Steer::Stop { .. }) {
+            self.interrupt_all(&steered).await;
+        }
+        self.ring(&row.id, "person");
+        self.bell.notify_waiters();
+        Ok(steered)
+    }
+
+    /// Interrupts every agent of the loop that works now.
+    async fn interrupt_all(&self, row: &LoopRow) {
+        let Ok(config) = self.config_of(row) else { return };
+        let Ok(open) = self.store.open_deliveries(Some(&row.id)).await else { return };
+        for delivery in open.iter().filter(|delivery| delivery.state.is_out()) {
+            if let Ok(Ok(reached)) = self.reach(row, &config, &delivery.agent).await
+                && let Err(error) = reached.transport.interrupt(&reached.session).await
+            {
+                tracing::warn!(agent = %delivery.agent, %error, "an agent cannot be interrupted");
+            }
+        }
+    }
+}
+
+/// Ends the record of a loop (`loop archive`).
+pub(crate) async fn end_loop(State(desk): Desks, Path(id): Path<String>) -> Answered<Value> {
+    let row = row(&desk, &id).await?;
+    desk.store.end_loop(&row.id, Timestamp::now()).await.map_err(ours)?;
+    desk.readers.close(&row.id).await;
+    desk.loops_changed.notify_one();
+    Ok(Json(json!({"status": "ok"})))
+}
+
+#[derive(Deserialize)]
+pub(crate) struct WaitQuery {
+    agent: String,
+    #[serde(default = "half_a_minute")]
+    seconds: u64,
+}
+
+fn half_a_minute() -> u64 {
+    30
+}
+
+/// Blocks until the agent is woken (the `wait` transport), for at most a minute; 204 when it was not.
+pub(crate) async fn wait(
+    State(desk): Desks,
+    Path(id): Path<String>,
+    Query(query): Query<WaitQuery>,
+) -> Result<axum::response::Response, Problem> {
+    use axum::response::IntoResponse;
+    let row = row(&desk, &id).await?;
+    let agent = name(&query.agent)?;
+    desk.ring(&row.id, "wait");
+    let deadline = Duration::from_secs(query.seconds.clamp(1, 60));
+    tokio::select! {
+        text = desk.wait_room.wait(&row.id, &agent) => Ok(Json(json!({"text": text})).into_response()),
+        () = tokio::time::sleep(deadline) => Ok(StatusCode::NO_CONTENT.into_response()),
+        () = desk.stop.cancelled() => Ok(StatusCode::NO_CONTENT.into_response()),
+    }
+}
+
+/// The last lines of an agent's window or output.
+pub(crate) async fn capture(
+    State(desk): Desks,
+    Path((id, agent)): Path<(String, String)>,
+) -> Answered<Value> {
+    let row = row(&desk, &id).await?;
+    let agent = name(&agent)?;
+    let refused = |why: String| Problem::new(StatusCode::CONFLICT, "not-reached", why);
+    let config = desk.config_of(&row).map_err(refused)?;
+    let reached = desk.reach(&row, &config, &agent).await.map_err(ours)?.map_err(refused)?;
+    let presence = reached.transport.probe(&reached.session).await;
+    let text = reached.transport.capture(&reached.session).await.unwrap_or_default();
+    let state = match presence {
+        Ok(presence) => crate::courier::describe(&agent, &presence),
+        Err(error) => error.to_string(),
+    };
+    Ok(Json(json!({"agent": agent, "transport": reached.session.kind, "state": state, "text": text})))
+}
+
+/// Stops the router, gracefully.
+pub(crate) async fn stop(State(desk): Desks) -> Answered<Value> {
+    desk.stop.cancel();
+    Ok(Json(json!({"status": "stopping"})))
+}

@@ -1,0 +1,118 @@
+//! Being found: one router per state folder, its port, and `router.json`.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use loop_core::rendezvous::RouterFile;
+use tokio::net::TcpListener;
+
+use crate::StartError;
+use crate::options::Options;
+
+/// How many ports above the wanted one are tried.
+const PORTS_TRIED: u16 = 50;
+
+/// The place of the one router of a state folder, held by a file lock that ends with the process.
+pub(crate) struct Claim {
+    _lock: File,
+    file: PathBuf,
+}
+
+impl Claim {
+    /// Takes the place.
+    pub(crate) fn take(state_dir: &Path) -> Result<Self, StartError> {
+        let state = |path: &Path| {
+            let path = path.to_owned();
+            move |source| StartError::State { path, source }
+        };
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(state_dir).map_err(state(state_dir))?;
+        let path = state_dir.join("router.lock");
+        let lock = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .mode(0o600)
+            .open(&path)
+            .map_err(state(&path))?;
+        let file = state_dir.join("router.json");
+        match lock.try_lock() {
+            Ok(()) => Ok(Self { _lock: lock, file }),
+            Err(fs::TryLockError::Error(source)) => Err(StartError::State { path, source }),
+            Err(fs::TryLockError::WouldBlock) => {
+                let known = fs::read(&file).ok().and_then(|text| serde_json::from_slice::<RouterFile>(&text).ok());
+                Err(match known {
+                    Some(router) => StartError::Running { pid: router.pid, addr: router.addr },
+                    None => StartError::State { path, source: io::Error::other("another router is starting") },
+                })
+            }
+        }
+    }
+
+    /// Writes `router.json`, whole or not at all.
+    pub(crate) fn announce(&self, addr: SocketAddr, options: &Options) -> Result<(), StartError> {
+        let router = RouterFile {
+            pid: std::process::id(),
+            addr,
+            version: options.version.clone(),
+            started_at: Timestamp::now(),
+        };
+        let draft = self.file.with_extension("json.new");
+        let write = || -> io::Result<()> {
+            let mut file = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&draft)?;
+            file.write_all(serde_json::to_string(&router)?.as_bytes())?;
+            file.sync_all()?;
+            fs::rename(&draft, &self.file)
+        };
+        write().map_err(|source| StartError::State { path: self.file.clone(), source })
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        // Best effort: a stale file is recognised by the lock that nobody holds.
+        let _ = fs::remove_file(&self.file);
+    }
+}
+
+/// The sockets of a router.
+pub(crate) struct Listeners {
+    pub(crate) first: SocketAddr,
+    pub(crate) all: Vec<TcpListener>,
+}
+
+/// Listens on the wanted address, or on the next free port where it may move; on `[::1]` as well when the wanted
+/// address is `127.0.0.1` and that is there.
+pub(crate) async fn listen(options: &Options) -> Result<Listeners, StartError> {
+    let wanted = options.listen;
+    let last = if options.port_may_move { PORTS_TRIED } else { 0 };
+    let mut refused = None;
+    for step in 0..=last {
+        let Some(port) = wanted.port().checked_add(step) else { break };
+        let addr = SocketAddr::new(wanted.ip(), port);
+        match TcpListener::bind(addr).await {
+            Ok(listener) => {
+                let first = listener.local_addr().unwrap_or(addr);
+                let mut all = vec![listener];
+                if matches!(first.ip(), IpAddr::V4(ip) if ip.is_loopback()) {
+                    let second = SocketAddr::new(IpAddr::V6(Ipv6Addr::LOCALHOST), first.port());
+                    if let Ok(listener) = TcpListener::bind(second).await {
+                        all.push(listener);
+                    }
+                }
+                return Ok(Listeners { first, all });
+            }
+            Err(source) => {
+                refused.get_or_insert(source);
+                if wanted.port() == 0 {
+                    break;
+                }
+            }
+        }
+    }
+    let source = refused.unwrap_or_else(|| io::Error::other("no port is free"));
+    Err(StartError::Listen { addr: wanted, source })
+}

@@ -1,0 +1,99 @@
+//! Finding the session of an agent: its transport, its address and what it may see.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use loop_core::config::Agent;
+use loop_core::{Config, Name};
+use loop_store::{LoopRow, SessionRow, StoreError};
+use loop_transport::{Session, Transport};
+
+use crate::desk::Desk;
+
+/// A session with the transport that reaches it.
+pub(crate) struct Reached {
+    pub(crate) transport: Arc<dyn Transport>,
+    pub(crate) session: Session,
+}
+
+/// Variables that any program may need, and that say nothing about the user's secrets.
+const HARMLESS: [&str; 14] = [
+    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "COLORTERM", "TMPDIR", "TZ",
+    "XDG_CONFIG_HOME", "XDG_STATE_HOME",
+];
+
+/// Builds an agent's environment: the harmless variables, what its profile names, what its entry sets. Nothing
+/// else is inherited, no `GIT_*` and no foreign key.
+pub fn agent_environment(agent: &Agent, available: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let wanted = HARMLESS.iter().copied().chain(agent.profile.pass_env.iter().map(String::as_str));
+    let mut built: BTreeMap<String, String> = wanted
+        .filter_map(|name| available.get(name).map(|value| (name.to_owned(), value.clone())))
+        .collect();
+    built.extend(agent.profile.env.clone());
+    built.extend(agent.env.clone());
+    built
+}
+
+impl Desk {
+    /// Finds how `agent` is reached now. `Ok(Err(why))`: it is not, in words for a person.
+    pub(crate) async fn reach(
+        &self,
+        row: &LoopRow,
+        config: &Config,
+        agent: &Name,
+    ) -> Result<Result<Reached, String>, StoreError> {
+        let Some(entry) = config.agent(agent) else {
+            return Ok(Err(format!("{agent} is no agent of loop.yaml")));
+        };
+        let session = match self.store.session(&row.id, agent).await? {
+            Some(session) => session,
+            None => match self.default_session(row, entry) {
+                Ok(session) => {
+                    self.store.put_session(&session).await?;
+                    session
+                }
+                Err(why) => return Ok(Err(why)),
+            },
+        };
+        let Some(transport) = self.transports.get(&session.transport) else {
+            return Ok(Err(format!("no transport `{}` is known here", session.transport)));
+        };
+        let address = serde_json::from_str(&session.address).unwrap_or(serde_json::Value::Null);
+        Ok(Ok(Reached {
+            transport: Arc::clone(transport),
+            session: Session {
+                loop_id: row.id.clone(),
+                agent: entry.name.clone(),
+                kind: session.transport.clone(),
+                address,
+                workdir: row.worktree.clone(),
+                profile: entry.profile.clone(),
+                command: entry.command.clone(),
+                permissions: entry.permissions,
+                env: agent_environment(entry, &self.options.agent_env),
+                conversation: session.conversation.clone(),
+                outputs: self.options.state_dir.join("outputs").join(&row.id),
+            },
+        }))
+    }
+
+    /// An agent without a registered session: transports that need no window reach it all the same.
+    fn default_session(&self, row: &LoopRow, entry: &Agent) -> Result<SessionRow, String> {
+        let wanted = entry.transport.first().map(String::as_str);
+        match wanted {
+            Some("tmux") | None => {
+                Err(format!("{} has no window yet; `loop up` opens one", entry.name))
+            }
+            Some(transport) => Ok(SessionRow {
+                loop_id: row.id.clone(),
+                agent: entry.name.clone(),
+                transport: transport.to_owned(),
+                address: "null".to_owned(),
+                conversation: None,
+                pid: None,
+                started_by_loop: true,
+                registered_at: jiff::Timestamp::now(),
+            }),
+        }
+    }
+}

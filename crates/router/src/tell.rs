@@ -1,0 +1,147 @@
+//! Reaching a person: when the loop is held, blocked, dead or passed, never on a normal turn.
+
+use std::collections::BTreeMap;
+use std::process::Stdio;
+use std::time::Duration;
+
+use tokio::process::Command;
+
+/// How a person is reached.
+#[derive(Debug, Clone, Default)]
+pub struct Tell {
+    /// Program and arguments; `{title}`, `{text}`, `{repo}` are filled in, and stand in `LOOP_TITLE`, `LOOP_TEXT`
+    /// and `LOOP_REPO` too. Never run by a shell.
+    pub command: Option<Vec<String>>,
+    /// Environment of the command.
+    pub env: BTreeMap<String, String>,
+}
+
+/// One message to a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    /// A few words: `loop held: shop`.
+    pub title: String,
+    /// What happened and what to do, in one or two lines.
+    pub text: String,
+    /// The repository's folder.
+    pub repo: String,
+}
+
+/// Why a message did not go out.
+#[derive(Debug, thiserror::Error)]
+pub enum TellError {
+    /// Nothing is configured.
+    #[error("no way to reach a person is configured; set `tell: {{command: [...]}}` in the user's config.yaml")]
+    NotConfigured,
+    /// The command cannot be started.
+    #[error("cannot start {program}")]
+    Start {
+        /// The program.
+        program: String,
+        /// The cause.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The command failed.
+    #[error("{program} {outcome}: {words}")]
+    Failed {
+        /// The program.
+        program: String,
+        /// How it ended.
+        outcome: String,
+        /// The end of what it printed.
+        words: String,
+    },
+}
+
+/// How long a channel may take.
+const DEADLINE: Duration = Duration::from_secs(20);
+
+impl Tell {
+    /// Sends one message, once.
+    ///
+    /// # Errors
+    /// Fails when nothing is configured, or when the command cannot be started, fails, or takes over 20 s.
+    pub async fn send(&self, message: &Message) -> Result<(), TellError> {
+        let Some((program, arguments)) = self.command.as_ref().and_then(|command| command.split_first()) else {
+            return Err(TellError::NotConfigured);
+        };
+        let fill = |argument: &String| {
+            argument
+                .replace("{title}", &message.title)
+                .replace("{repo}", &message.repo)
+                .replace("{text}", &message.text)
+        };
+        let child = Command::new(program)
+            .args(arguments.iter().map(fill))
+            .env_clear()
+            .envs(&self.env)
+            .env("LOOP_TITLE", &message.title)
+            .env("LOOP_TEXT", &message.text)
+            .env("LOOP_REPO", &message.repo)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .map_err(|source| TellError::Start { program: program.clone(), source })?;
+        let failed = |outcome: String, words: &[u8]| TellError::Failed {
+            program: program.clone(),
+            outcome,
+            words: String::from_utf8_lossy(words).trim().chars().take(400).collect(),
+        };
+        match tokio::time::timeout(DEADLINE, child.wait_with_output()).await {
+            Err(_) => Err(failed(format!("took over {} s", DEADLINE.as_secs()), b"")),
+            Ok(Err(source)) => Err(TellError::Start { program: program.clone(), source }),
+            Ok(Ok(output)) if output.status.success() => Ok(()),
+            Ok(Ok(output)) => Err(failed(format!("ended with {}", output.status), &output.stderr)),
+        }
+    }
+
+    /// Sends in the background, up to three times; a failure is logged and never blocks a turn.
+    pub fn send_in_background(&self, message: Message) {
+        if self.command.is_none() {
+            return;
+        }
+        let tell = self.clone();
+        tokio::spawn(async move {
+            for pause in [2, 10, 0] {
+                match tell.send(&message).await {
+                    Ok(()) => return,
+                    Err(error) => tracing::warn!(%error, title = message.title, "a person could not be told"),
+                }
+                tokio::time::sleep(Duration::from_secs(pause)).await;
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn message(text: &str) -> Message {
+        Message { title: "loop held: shop".into(), text: text.into(), repo: "/r".into() }
+    }
+
+    #[tokio::test]
+    async fn a_message_is_an_argument_and_never_a_shell_string() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("out");
+        let script = format!("printf %s \"$1\" > {}", file.display());
+        let words = ["/bin/sh", "-c", &script, "tell", "{text}"].map(String::from).to_vec();
+        let tell = Tell { command: Some(words), env: BTreeMap::new() };
+        tell.send(&message("$(touch pwned) `x` \"q\"")).await.unwrap();
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "$(touch pwned) `x` \"q\"");
+    }
+
+    #[tokio::test]
+    async fn a_failing_command_says_its_last_words() {
+        let words = ["/bin/sh", "-c", "echo no route >&2; exit 3"].map(String::from).to_vec();
+        let tell = Tell { command: Some(words), env: BTreeMap::new() };
+        let error = tell.send(&message("x")).await.unwrap_err().to_string();
+        assert!(error.contains("no route") && error.contains('3'), "{error}");
+        assert!(matches!(Tell::default().send(&message("x")).await, Err(TellError::NotConfigured)));
+    }
+}
