@@ -1,0 +1,104 @@
+//! A loop's own log: turn seen, decision, told, …
+
+use jiff::Timestamp;
+use serde::Serialize;
+use sqlx::sqlite::SqliteRow;
+use sqlx::{FromRow, Row};
+
+use crate::columns;
+use crate::error::{Fault, StoreError};
+use crate::store::Store;
+
+/// A line of a loop's log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Event {
+    /// Larger than that of every event before it; never used twice.
+    pub id: i64,
+    /// The loop.
+    pub loop_id: String,
+    /// When.
+    pub at: Timestamp,
+    /// What kind of thing happened, in a word.
+    pub kind: String,
+    /// What happened.
+    pub text: String,
+}
+
+impl Store {
+    /// Adds a line to a loop's log; returns its id.
+    ///
+    /// # Errors
+    /// Fails with [`StoreError::Missing`] when there is no such loop.
+    pub async fn event(
+        &self,
+        loop_id: &str,
+        at: Timestamp,
+        kind: &str,
+        text: &str,
+    ) -> Result<i64, StoreError> {
+        let work = async {
+            let query = sqlx::query("INSERT INTO events (loop_id, at, kind, text) VALUES (?1, ?2, ?3, ?4)")
+                .bind(loop_id)
+                .bind(at.as_millisecond())
+                .bind(kind)
+                .bind(text);
+            match query.execute(self.writer()).await.map_err(Fault::from) {
+                Err(fault) if fault.is_orphan() => Err(Fault::missing("loop", loop_id)),
+                done => done.map(|done| done.last_insert_rowid()),
+            }
+        };
+        self.settle("log an event", work.await)
+    }
+
+    /// Returns up to `limit` events after the one with the id `after` (0: from the first), oldest first; of one
+    /// loop, or of all.
+    ///
+    /// # Errors
+    /// Fails when the store cannot be read.
+    pub async fn events(
+        &self,
+        loop_id: Option<&str>,
+        after: i64,
+        limit: usize,
+    ) -> Result<Vec<Event>, StoreError> {
+        let work = async {
+            let query = match loop_id {
+                Some(_) => "SELECT * FROM events WHERE loop_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3",
+                None => "SELECT * FROM events WHERE ?1 IS NULL AND id > ?2 ORDER BY id LIMIT ?3",
+            };
+            let query = sqlx::query_as(query).bind(loop_id).bind(after).bind(columns::int(limit));
+            Ok(query.fetch_all(self.reader()).await?)
+        };
+        self.settle("read the events", work.await)
+    }
+
+    /// Returns the last `limit` events, oldest first; of one loop, or of all.
+    ///
+    /// # Errors
+    /// Fails when the store cannot be read.
+    pub async fn last_events(&self, loop_id: Option<&str>, limit: usize) -> Result<Vec<Event>, StoreError> {
+        let work = async {
+            let query = match loop_id {
+                Some(_) => "SELECT * FROM events WHERE loop_id = ?1 ORDER BY id DESC LIMIT ?2",
+                None => "SELECT * FROM events WHERE ?1 IS NULL ORDER BY id DESC LIMIT ?2",
+            };
+            let query = sqlx::query_as(query).bind(loop_id).bind(columns::int(limit));
+            let mut events: Vec<Event> = query.fetch_all(self.reader()).await?;
+            events.reverse();
+            Ok(events)
+        };
+        self.settle("read the events", work.await)
+    }
+}
+
+impl FromRow<'_, SqliteRow> for Event {
+    fn from_row(row: &SqliteRow) -> sqlx::Result<Self> {
+        Ok(Self {
+            id: row.try_get("id")?,
+            loop_id: row.try_get("loop_id")?,
+            at: columns::time(row, "at")?,
+            kind: row.try_get("kind")?,
+            text: row.try_get("text")?,
+        })
+    }
+}
