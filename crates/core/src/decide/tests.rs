@@ -1,0 +1,6 @@
+#![allow(clippy::unwrap_used)]
+
+mod laws;
+mod limits;
+mod policies;
+mod turns;
