@@ -118,6 +118,7 @@ CREATE TABLE events (
     text    TEXT NOT NULL
 ) STRICT;
 CREATE INDEX events_of_loop ON events (loop_id, id);
+CREATE INDEX events_of_kind ON events (loop_id, kind, id);
 
 CREATE TABLE writes (
     id         INTEGER PRIMARY KEY AUTOINCREMENT,

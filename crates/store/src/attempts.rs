@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use loop_core::{Delivery, DeliveryState};
 use sqlx::SqliteConnection;
 
+use crate::columns;
 use crate::error::{Fault, StoreError};
 use crate::ledger::{self, DeliveryRow, NewDelivery};
 use crate::store::Store;
@@ -32,21 +33,26 @@ impl Store {
         self.settle("queue the next attempt", work.await)
     }
 
-    /// Queues the next attempt of the delivery that a loop stands still for: the one of its newest turn, if it is
-    /// dead or was left unanswered. Returns `None` where there is no such one.
+    /// Queues the next attempt of the newest delivery that section `turn` caused and that is dead or was left
+    /// unanswered, because a person wants the loop to go on. Returns `None` where there is nothing to repeat.
     ///
     /// # Errors
     /// Fails when the store cannot be written to.
-    pub async fn resume_dead(&self, loop_id: &str, now: Timestamp) -> Result<Option<Delivery>, StoreError> {
+    pub async fn resume_dead(
+        &self,
+        loop_id: &str,
+        turn: usize,
+        now: Timestamp,
+    ) -> Result<Option<Delivery>, StoreError> {
         let work = async {
             let mut transaction = self.begin().await?;
             let newest: Option<DeliveryRow> = sqlx::query_as(
                 "SELECT * FROM deliveries
-                 WHERE loop_id = ?1 AND state IN ('dead', 'unanswered')
-                   AND turn = (SELECT max(turn) FROM deliveries WHERE loop_id = ?1 AND state <> 'superseded')
+                 WHERE loop_id = ?1 AND turn = ?2 AND state IN ('dead', 'unanswered')
                  ORDER BY seq DESC LIMIT 1",
             )
             .bind(loop_id)
+            .bind(columns::int(turn))
             .fetch_optional(&mut *transaction)
             .await?;
             let Some(ended) = newest else { return Ok(None) };

@@ -109,7 +109,7 @@ impl Store {
         &self,
         id: &str,
         to: DeliveryState,
-        reason: Option<&str>,
+        reason: &str,
         not_before: Timestamp,
         failed_try: bool,
         now: Timestamp,
@@ -123,7 +123,7 @@ impl Store {
             if !to.is_untyped() {
                 return Err(StoreError::Refused { id: id.to_owned(), from: delivery.state, to }.into());
             }
-            ledger::change(&mut transaction, &mut delivery, to, reason, now).await?;
+            ledger::change(&mut transaction, &mut delivery, to, Some(reason), now).await?;
             sqlx::query("UPDATE deliveries SET not_before = ?2, tries = tries + ?3 WHERE id = ?1")
                 .bind(id)
                 .bind(not_before.as_millisecond())

@@ -1,7 +1,7 @@
 //! A loop's own log: turn seen, decision, told, …
 
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{FromRow, Row};
 
@@ -10,7 +10,7 @@ use crate::error::{Fault, StoreError};
 use crate::store::Store;
 
 /// A line of a loop's log.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
     /// Larger than that of every event before it; never used twice.
     pub id: i64,
@@ -50,42 +50,42 @@ impl Store {
         self.settle("log an event", work.await)
     }
 
-    /// Returns up to `limit` events after the one with the id `after` (0: from the first), oldest first; of one
-    /// loop, or of all.
+    /// Returns up to `limit` events of a loop after the one with the id `after` (0: from the first), oldest first.
     ///
     /// # Errors
     /// Fails when the store cannot be read.
-    pub async fn events(
-        &self,
-        loop_id: Option<&str>,
-        after: i64,
-        limit: usize,
-    ) -> Result<Vec<Event>, StoreError> {
+    pub async fn events(&self, loop_id: &str, after: i64, limit: usize) -> Result<Vec<Event>, StoreError> {
         let work = async {
-            let query = match loop_id {
-                Some(_) => "SELECT * FROM events WHERE loop_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3",
-                None => "SELECT * FROM events WHERE ?1 IS NULL AND id > ?2 ORDER BY id LIMIT ?3",
-            };
+            let query = "SELECT * FROM events WHERE loop_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3";
             let query = sqlx::query_as(query).bind(loop_id).bind(after).bind(columns::int(limit));
             Ok(query.fetch_all(self.reader()).await?)
         };
         self.settle("read the events", work.await)
     }
 
-    /// Returns the last `limit` events, oldest first; of one loop, or of all.
+    /// Returns the last `limit` events of a loop, oldest first.
     ///
     /// # Errors
     /// Fails when the store cannot be read.
-    pub async fn last_events(&self, loop_id: Option<&str>, limit: usize) -> Result<Vec<Event>, StoreError> {
+    pub async fn last_events(&self, loop_id: &str, limit: usize) -> Result<Vec<Event>, StoreError> {
         let work = async {
-            let query = match loop_id {
-                Some(_) => "SELECT * FROM events WHERE loop_id = ?1 ORDER BY id DESC LIMIT ?2",
-                None => "SELECT * FROM events WHERE ?1 IS NULL ORDER BY id DESC LIMIT ?2",
-            };
+            let query = "SELECT * FROM events WHERE loop_id = ?1 ORDER BY id DESC LIMIT ?2";
             let query = sqlx::query_as(query).bind(loop_id).bind(columns::int(limit));
             let mut events: Vec<Event> = query.fetch_all(self.reader()).await?;
             events.reverse();
             Ok(events)
+        };
+        self.settle("read the events", work.await)
+    }
+
+    /// Returns every event of one kind of a loop, oldest first.
+    ///
+    /// # Errors
+    /// Fails when the store cannot be read.
+    pub async fn events_of_kind(&self, loop_id: &str, kind: &str) -> Result<Vec<Event>, StoreError> {
+        let work = async {
+            let query = sqlx::query_as("SELECT * FROM events WHERE loop_id = ?1 AND kind = ?2 ORDER BY id");
+            Ok(query.bind(loop_id).bind(kind).fetch_all(self.reader()).await?)
         };
         self.settle("read the events", work.await)
     }

@@ -37,7 +37,7 @@ impl Severity {
 }
 
 /// Something that went wrong.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Incident {
     /// UUID v7.
     pub id: String,

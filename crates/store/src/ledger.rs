@@ -3,7 +3,7 @@
 
 use jiff::Timestamp;
 use loop_core::{Delivery, DeliveryState, Name};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{FromRow, Row, SqliteConnection};
 use uuid::Uuid;
@@ -13,7 +13,7 @@ use crate::error::{Fault, StoreError};
 use crate::store::Store;
 
 /// One line of the ledger: what a delivery became, and when.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LedgerLine {
     /// The delivery.
     pub delivery_id: String,

@@ -39,6 +39,7 @@ pub use events::Event;
 pub use incidents::{Incident, Severity};
 pub use journal::{Write, WriteKind, WriteRow};
 pub use ledger::LedgerLine;
+pub use loop_core::{Delivery, DeliveryState};
 pub use loops::{LoopPatch, LoopRow, NewLoop};
 pub use relay::{Outcome, Recorded, TurnRecord};
 pub use sessions::SessionRow;

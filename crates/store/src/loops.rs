@@ -3,25 +3,28 @@
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use loop_core::Name;
 use loop_core::decide::{Accept, Resume};
-use serde::Serialize;
+use loop_core::{DeliveryState, Name};
+use serde::{Deserialize, Serialize};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{FromRow, Row, SqliteConnection};
 
 use crate::columns::{self, bind_path};
 use crate::error::{Fault, StoreError};
-use crate::steering::{StoredAccept, StoredResume, serialize_accept, serialize_resume};
+use crate::ledger;
+use crate::steering::{self, StoredAccept, StoredResume};
 use crate::store::Store;
 
 /// A loop that begins.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewLoop {
     /// The id that stands in STATUS.md's preamble.
     pub id: String,
     /// The working tree.
+    #[serde(serialize_with = "columns::serialize_path")]
     pub worktree: PathBuf,
     /// The git directory that all working trees of the repository share.
+    #[serde(serialize_with = "columns::serialize_path")]
     pub common_dir: PathBuf,
     /// The branch, in its short form.
     pub branch: String,
@@ -34,7 +37,7 @@ pub struct NewLoop {
 }
 
 /// A loop on record.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoopRow {
     /// The id that stands in STATUS.md's preamble.
     pub id: String,
@@ -65,15 +68,14 @@ pub struct LoopRow {
     /// Agents that a person leaves out.
     pub skipped: Vec<Name>,
     /// The last `loop resume`.
-    #[serde(serialize_with = "serialize_resume")]
+    #[serde(with = "steering::resume", default)]
     pub resumed: Option<Resume>,
     /// A person's `loop accept`.
-    #[serde(serialize_with = "serialize_accept")]
+    #[serde(with = "steering::accept", default)]
     pub accepted: Option<Accept>,
     /// The hash of the `loop.yaml` that a person approved.
     pub approved: Option<String>,
-    /// Its text, to show what has changed since.
-    #[serde(skip)]
+    /// Its text: what holds, and what a change is shown against.
     pub approved_text: Option<String>,
     /// Whether agents may be woken; false until `loop up`.
     pub up: bool,
@@ -240,6 +242,32 @@ impl Store {
             Ok(row)
         };
         self.settle("change a loop", work.await)
+    }
+
+    /// Ends the record of a loop: it is down, and whatever wake was open is waited for no longer. Again changes
+    /// nothing.
+    ///
+    /// # Errors
+    /// Fails with [`StoreError::Missing`] when there is no such loop.
+    pub async fn end_loop(&self, id: &str, now: Timestamp) -> Result<(), StoreError> {
+        let work = async {
+            let mut transaction = self.begin().await?;
+            let mut row = load(&mut transaction, id).await?;
+            if row.ended_at.is_some() {
+                return Ok(());
+            }
+            row.ended_at = Some(now);
+            row.up = false;
+            save(&mut transaction, &row).await?;
+            for mut delivery in ledger::open_of_loop(&mut transaction, id).await? {
+                let is_untyped = delivery.state.is_untyped();
+                let to = if is_untyped { DeliveryState::Superseded } else { DeliveryState::Unanswered };
+                ledger::change(&mut transaction, &mut delivery, to, Some("the loop has ended"), now).await?;
+            }
+            transaction.commit().await?;
+            Ok(())
+        };
+        self.settle("end a loop", work.await)
     }
 
     /// Adds working time to a loop's clock.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use loop_core::{Delivery, DeliveryState, Name};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{FromRow, Row, SqliteConnection};
 
@@ -36,7 +36,7 @@ pub struct Outcome {
 }
 
 /// A turn on record.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnRecord {
     /// Its number, from 1.
     pub n: usize,
@@ -107,14 +107,15 @@ impl Store {
         self.settle("read the turns", work.await)
     }
 
-    /// Forgets the turns after number `n`: a person has accepted that they are gone. Returns how many there were.
+    /// Forgets the turns of a loop: a person has accepted them as they now are, and they are recorded anew. Returns
+    /// how many there were.
     ///
     /// # Errors
     /// Fails when the store cannot be written to.
-    pub async fn forget_turns_after(&self, loop_id: &str, n: usize) -> Result<usize, StoreError> {
+    pub async fn forget_turns(&self, loop_id: &str) -> Result<usize, StoreError> {
         let work = async {
-            let query = sqlx::query("DELETE FROM turns WHERE loop_id = ?1 AND n > ?2");
-            let done = query.bind(loop_id).bind(columns::int(n)).execute(self.writer()).await?;
+            let query = sqlx::query("DELETE FROM turns WHERE loop_id = ?1").bind(loop_id);
+            let done = query.execute(self.writer()).await?;
             Ok(usize::try_from(done.rows_affected()).unwrap_or(usize::MAX))
         };
         self.settle("forget turns", work.await)

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use loop_core::Name;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{FromRow, Row};
 
@@ -11,7 +11,7 @@ use crate::error::{Fault, StoreError};
 use crate::store::Store;
 
 /// A session on record: where an agent of a loop can be reached.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionRow {
     /// The loop.
     pub loop_id: String,

@@ -2,7 +2,7 @@
 
 use loop_core::Name;
 use loop_core::decide::{Accept, Resume};
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Resume", default = "Resume::default")]
@@ -32,16 +32,38 @@ pub(crate) struct StoredResume(#[serde(with = "ResumeShape")] pub(crate) Resume)
 #[serde(transparent)]
 pub(crate) struct StoredAccept(#[serde(with = "AcceptShape")] pub(crate) Accept);
 
-pub(crate) fn serialize_resume<S: Serializer>(
-    resume: &Option<Resume>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    resume.clone().map(StoredResume).serialize(serializer)
+/// An optional [`Resume`] as a field of a row in JSON.
+pub(crate) mod resume {
+    use loop_core::decide::Resume;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::StoredResume;
+
+    pub(crate) fn serialize<S: Serializer>(value: &Option<Resume>, serializer: S) -> Result<S::Ok, S::Error> {
+        value.clone().map(StoredResume).serialize(serializer)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Resume>, D::Error> {
+        Ok(Option::<StoredResume>::deserialize(deserializer)?.map(|stored| stored.0))
+    }
 }
 
-pub(crate) fn serialize_accept<S: Serializer>(
-    accept: &Option<Accept>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    accept.clone().map(StoredAccept).serialize(serializer)
+/// An optional [`Accept`] as a field of a row in JSON.
+pub(crate) mod accept {
+    use loop_core::decide::Accept;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::StoredAccept;
+
+    pub(crate) fn serialize<S: Serializer>(value: &Option<Accept>, serializer: S) -> Result<S::Ok, S::Error> {
+        value.clone().map(StoredAccept).serialize(serializer)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Accept>, D::Error> {
+        Ok(Option::<StoredAccept>::deserialize(deserializer)?.map(|stored| stored.0))
+    }
 }
