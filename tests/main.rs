@@ -1,1 +1,4 @@
 //! End-to-end tests.
+#![allow(clippy::unwrap_used)]
+
+mod workspace;

@@ -1,7 +1,7 @@
 //! `cargo xtask`: set-up, tests and measurements of the workspace.
 //!
 //! [`tests`] is what continuous integration runs: it fetches the tools, runs every suite and every check, and ends
-//! with one line that counts them. [`bench`] prints ratios against the floor of the machine it runs on. [`fuzz`]
+//! with one line that counts them. [`mod@bench`] prints ratios against the floor of the machine it runs on. [`fuzz`]
 //! gives the parsers bytes that nobody would write.
 
 mod bench;
