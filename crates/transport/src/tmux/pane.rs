@@ -1,0 +1,260 @@
+//! Panes: finding, recognising and reading them.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use loop_core::Name;
+use loop_core::screen::Screen;
+use serde::{Deserialize, Serialize};
+
+use super::server::{Server, TmuxError};
+
+/// A pane's id, for example `%3`. tmux never gives one twice as long as it runs.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct PaneId(String);
+
+impl PaneId {
+    /// Reads an id; `None` when it is not `%` and a number.
+    pub fn new(text: &str) -> Option<Self> {
+        let number = text.strip_prefix('%')?;
+        let digits = !number.is_empty() && number.chars().all(|c| c.is_ascii_digit());
+        digits.then(|| Self(text.to_owned()))
+    }
+
+    /// As tmux writes it.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for PaneId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl TryFrom<String> for PaneId {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        Self::new(&text).ok_or_else(|| format!("`{text}` is no tmux pane id (`%3`)"))
+    }
+}
+
+impl From<PaneId> for String {
+    fn from(id: PaneId) -> Self {
+        id.0
+    }
+}
+
+/// To whom a pane belongs; kept in its options `@loop_id` and `@loop_agent`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tags {
+    /// The loop.
+    pub loop_id: String,
+    /// The agent.
+    pub agent: Name,
+}
+
+/// One pane as tmux lists it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pane {
+    /// Its id.
+    pub id: PaneId,
+    /// The session that it is in.
+    pub session: String,
+    /// Its window's name.
+    pub window: String,
+    /// The process id of its command.
+    pub pid: Option<u32>,
+    /// Whether its command has ended.
+    pub dead: bool,
+    /// How it ended (`exit 1`, `signal 9`).
+    pub ended: String,
+    /// Whether a person looks at its history: keys would go there.
+    pub in_mode: bool,
+    /// The name of the program in the foreground.
+    pub command: String,
+    /// The foreground program's folder.
+    pub path: PathBuf,
+    /// Whose it is.
+    pub tags: Option<Tags>,
+    /// Whether it only holds a place for an agent's window.
+    pub placeholder: bool,
+    /// The socket of its server.
+    pub socket: PathBuf,
+    /// Its title.
+    pub title: String,
+}
+
+/// A character that stands in no name: other separators are changed by one version of tmux or another.
+const SEPARATOR: char = '\u{241e}';
+
+const FIELDS: [&str; 15] = [
+    "pane_id",
+    "pane_pid",
+    "pane_dead",
+    "pane_dead_status",
+    "pane_dead_signal",
+    "pane_in_mode",
+    "@loop_id",
+    "@loop_agent",
+    "@loop_placeholder",
+    "session_name",
+    "pane_current_command",
+    "socket_path",
+    "window_name",
+    "pane_current_path",
+    "pane_title",
+];
+
+fn read(line: &str) -> Option<Pane> {
+    let fields: Vec<&str> = line.splitn(FIELDS.len(), SEPARATOR).collect();
+    let [
+        id,
+        pid,
+        dead,
+        status,
+        signal,
+        mode,
+        loop_id,
+        agent,
+        place,
+        session,
+        command,
+        socket,
+        window,
+        path,
+        title,
+    ] = fields.as_slice()
+    else {
+        return None;
+    };
+    let ended = match (*dead, *signal, *status) {
+        ("1", "", status) => format!("exit {status}"),
+        ("1", signal, _) => format!("signal {signal}"),
+        _ => String::new(),
+    };
+    let tags = Name::new(agent).ok().map(|agent| Tags { loop_id: (*loop_id).to_owned(), agent });
+    Some(Pane {
+        id: PaneId::new(id)?,
+        session: (*session).to_owned(),
+        window: (*window).to_owned(),
+        pid: pid.parse().ok(),
+        dead: *dead == "1",
+        ended,
+        in_mode: !matches!(*mode, "" | "0"),
+        command: command.trim_start_matches('-').to_owned(),
+        path: PathBuf::from(path),
+        tags,
+        placeholder: *place == "1",
+        socket: PathBuf::from(socket),
+        title: (*title).to_owned(),
+    })
+}
+
+impl Server {
+    /// Returns every pane of the server; none when no server runs.
+    ///
+    /// # Errors
+    /// Fails when tmux cannot be run or does not answer.
+    pub async fn panes(&self) -> Result<Vec<Pane>, TmuxError> {
+        let format = FIELDS.map(|field| format!("#{{{field}}}")).join(&SEPARATOR.to_string());
+        match self.tmux(&["list-panes", "-a", "-F", &format]).await {
+            Ok(list) => Ok(list.lines().filter_map(read).collect()),
+            Err(TmuxError::NoServer(_)) => Ok(Vec::new()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Returns the pane with this id.
+    ///
+    /// # Errors
+    /// Fails when there is none any more.
+    pub async fn pane(&self, id: &PaneId) -> Result<Pane, TmuxError> {
+        let panes = self.panes().await?;
+        panes.into_iter().find(|pane| pane.id == *id).ok_or_else(|| TmuxError::NoPane(id.to_string()))
+    }
+
+    /// Returns the pane that belongs to this loop and agent, a living one before a dead one.
+    ///
+    /// # Errors
+    /// Fails when tmux cannot be run or does not answer.
+    pub async fn find(&self, tags: &Tags) -> Result<Option<Pane>, TmuxError> {
+        let mut panes = self.panes().await?;
+        panes.retain(|pane| pane.tags.as_ref() == Some(tags));
+        panes.sort_by_key(|pane| pane.dead);
+        Ok(panes.into_iter().next())
+    }
+
+    /// Writes into the pane's options to whom it belongs.
+    ///
+    /// # Errors
+    /// Fails when there is no such pane.
+    pub async fn tag(&self, id: &PaneId, tags: &Tags) -> Result<(), TmuxError> {
+        self.pane(id).await?;
+        for (option, value) in [("@loop_id", tags.loop_id.as_str()), ("@loop_agent", tags.agent.as_str())] {
+            self.tmux(&["set-option", "-p", "-t", id.as_str(), option, value]).await?;
+        }
+        Ok(())
+    }
+
+    /// Takes those options away again; the pane stays.
+    ///
+    /// # Errors
+    /// Fails when there is no such pane.
+    pub async fn untag(&self, id: &PaneId) -> Result<(), TmuxError> {
+        self.pane(id).await?;
+        for option in ["@loop_id", "@loop_agent"] {
+            self.tmux(&["set-option", "-p", "-u", "-t", id.as_str(), option]).await?;
+        }
+        Ok(())
+    }
+
+    /// Reads the visible part of a pane; lines that the terminal broke are whole again.
+    pub(crate) async fn screen(&self, pane: &Pane) -> Result<Screen, TmuxError> {
+        let text = self.tmux(&["capture-pane", "-p", "-J", "-t", pane.id.as_str()]).await?;
+        let lines = text.lines().map(|line| line.trim_end().to_owned()).collect();
+        Ok(Screen { title: pane.title.clone(), lines })
+    }
+
+    /// Returns the last lines of a pane as harmless text.
+    ///
+    /// # Errors
+    /// Fails when there is no such pane.
+    pub async fn last_lines(&self, id: &PaneId) -> Result<String, TmuxError> {
+        let text = self.tmux(&["capture-pane", "-p", "-J", "-t", id.as_str()]).await?;
+        Ok(crate::neutral(&text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn ids_are_checked() {
+        for (text, good) in
+            [("%0", true), ("%12", true), ("%", false), ("3", false), ("%1;kill-server", false)]
+        {
+            assert_eq!(PaneId::new(text).is_some(), good, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_listed_pane_is_read() {
+        let line = |fields: [&str; 15]| fields.join(&SEPARATOR.to_string());
+        let pane = read(&line([
+            "%3", "42", "0", "", "", "1", "l1", "小明", "", "loop-x", "-bash", "/tmp/s", "CC", "/a b", "t␞x",
+        ]))
+        .unwrap();
+        assert_eq!(pane.tags.as_ref().unwrap().agent.as_str(), "小明");
+        assert_eq!((pane.command.as_str(), pane.in_mode, pane.title.as_str()), ("bash", true, "t␞x"));
+        let dead = read(&line(["%3", "42", "1", "7", "", "0", "", "", "", "s", "", "", "", "", ""])).unwrap();
+        assert_eq!((dead.dead, dead.ended.as_str(), dead.tags), (true, "exit 7", None));
+        assert_eq!(read("%3"), None);
+    }
+}

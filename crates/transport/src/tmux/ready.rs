@@ -1,0 +1,183 @@
+//! Looking at an agent's window, and waiting until it takes input.
+
+use std::path::Path;
+use std::time::Duration;
+
+use loop_core::Profile;
+use loop_core::screen::{Look, LookState, Screen, look};
+use tokio::time::Instant;
+
+use super::pane::{Pane, PaneId};
+use super::server::{Server, TmuxError};
+use crate::search_path::base_name;
+use crate::transport::Presence;
+
+/// Programs that run what is typed into them.
+const SHELLS: [&str; 14] = [
+    "bash", "zsh", "sh", "fish", "dash", "nu", "pwsh", "ksh", "mksh", "ash", "tcsh", "csh", "elvish", "xonsh",
+];
+
+/// How often a window is looked at.
+const PAUSE: Duration = Duration::from_millis(150);
+
+/// Two looks at the same state, this far apart, count.
+const STEADY: Duration = Duration::from_millis(300);
+
+/// How long a program may take to be in its folder.
+const FOLDER_GRACE: Duration = Duration::from_secs(2);
+
+/// How to read one agent's window.
+pub(crate) struct Eye<'a> {
+    pub(crate) profile: &'a Profile,
+    /// Names under which the agent's own program may run.
+    pub(crate) programs: Vec<String>,
+}
+
+/// What one look at a window gave.
+pub(crate) struct Seen {
+    pub(crate) presence: Presence,
+    pub(crate) screen: Screen,
+    pub(crate) look: Look,
+}
+
+impl Eye<'_> {
+    /// Looks once.
+    pub(crate) async fn see(&self, server: &Server, pane: &Pane) -> Result<Seen, TmuxError> {
+        let screen = server.screen(pane).await?;
+        let look = look(self.profile, &screen);
+        let presence = self.presence(pane, &screen, &look);
+        Ok(Seen { presence, screen, look })
+    }
+
+    fn presence(&self, pane: &Pane, screen: &Screen, look: &Look) -> Presence {
+        if pane.dead {
+            return Presence::Gone(format!("its program has ended ({})", pane.ended));
+        }
+        if SHELLS.contains(&pane.command.as_str()) && !self.programs.contains(&pane.command) {
+            return Presence::Shell(pane.command.clone());
+        }
+        match &look.state {
+            LookState::Busy => Presence::Busy,
+            LookState::Asks { says, press } => Presence::Asks { says: says.clone(), press: press.clone() },
+            LookState::Limited(until) => Presence::Limited(until.clone()),
+            LookState::Idle => match look.composer.as_deref().map(str::trim) {
+                Some(draft) if !draft.is_empty() => Presence::Draft(draft.to_owned()),
+                None if self.profile.signs.composer.is_some() => {
+                    Presence::Unknown("its composer is not to be seen".to_owned())
+                }
+                _ => Presence::Idle,
+            },
+            LookState::Unknown => {
+                match screen.lines.iter().rev().map(|line| line.trim()).find(|line| !line.is_empty()) {
+                    None => Presence::Starting,
+                    Some(line) => Presence::Unknown(format!("its last line is `{}`", crate::neutral(line))),
+                }
+            }
+        }
+    }
+}
+
+/// Why an agent did not become ready.
+#[derive(Debug, thiserror::Error)]
+pub enum NotReady {
+    /// Its program ended.
+    #[error("the agent's program ended at once ({ended}); its last lines:\n{last_lines}")]
+    Ended {
+        /// How it ended.
+        ended: String,
+        /// What it said last.
+        last_lines: String,
+    },
+    /// It shows a dialog that a person must answer.
+    #[error("the agent {says}; answer it in its window{}", if press.is_empty() { String::new() } else { format!(" ({press})") })]
+    Asks {
+        /// What it asks.
+        says: String,
+        /// What a person presses.
+        press: String,
+    },
+    /// It has met a usage limit.
+    #[error("the agent has met a usage limit: {0}")]
+    Limited(String),
+    /// It runs in another folder than it was started in.
+    #[error("the agent runs in {found} instead of {wanted}; check its `command:` and its settings")]
+    Elsewhere {
+        /// Where it runs.
+        found: String,
+        /// Where it should.
+        wanted: String,
+    },
+    /// It was not ready in time.
+    #[error("the agent was not ready after {} s: {presence}; its last lines:\n{last_lines}", after.as_secs())]
+    TimedOut {
+        /// How long was waited.
+        after: Duration,
+        /// How it was last.
+        presence: Presence,
+        /// What it said last.
+        last_lines: String,
+    },
+    /// tmux failed.
+    #[error(transparent)]
+    Tmux(#[from] TmuxError),
+}
+
+impl Server {
+    /// Waits until the agent in a pane takes input; answers no dialog.
+    ///
+    /// `program` is the agent's program, `cwd` the folder it was started in.
+    ///
+    /// # Errors
+    /// Fails as soon as the program ends, asks a person or runs in another folder, and at `timeout`.
+    pub async fn wait_ready(
+        &self,
+        id: &PaneId,
+        profile: &Profile,
+        program: &str,
+        cwd: &Path,
+        timeout: Duration,
+    ) -> Result<(), NotReady> {
+        let eye = Eye { profile, programs: vec![base_name(program).to_owned()] };
+        let start = Instant::now();
+        let mut steady: Option<(Presence, Instant)> = None;
+        loop {
+            let pane = self.pane(id).await?;
+            let presence = eye.see(self, &pane).await?.presence;
+            if pane.dead {
+                let last_lines = self.last_lines(id).await?;
+                return Err(NotReady::Ended { ended: pane.ended, last_lines });
+            }
+            let since = match &steady {
+                Some((before, since)) if *before == presence => *since,
+                _ => Instant::now(),
+            };
+            if since.elapsed() >= STEADY {
+                match &presence {
+                    // Somebody typing into it already shows that it takes input.
+                    Presence::Idle | Presence::Draft(_) | Presence::Busy => {
+                        if !Self::runs_elsewhere(&pane, cwd) {
+                            return Ok(());
+                        }
+                        if start.elapsed() > FOLDER_GRACE {
+                            return Err(NotReady::Elsewhere {
+                                found: pane.path.display().to_string(),
+                                wanted: cwd.display().to_string(),
+                            });
+                        }
+                    }
+                    Presence::Asks { says, press } => {
+                        return Err(NotReady::Asks { says: says.clone(), press: press.clone() });
+                    }
+                    Presence::Limited(until) => return Err(NotReady::Limited(until.clone())),
+                    _ => {}
+                }
+            }
+            if start.elapsed() >= timeout {
+                let last_lines = self.last_lines(id).await?;
+                return Err(NotReady::TimedOut { after: timeout, presence, last_lines });
+            }
+            steady = Some((presence, since));
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! What a transport is, and the words it speaks.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+
+use async_trait::async_trait;
+use loop_core::config::Permissions;
+use loop_core::{DeliveryState, Name, Profile};
+use serde::Serialize;
+use serde_json::Value;
+
+/// A way to reach an agent.
+#[async_trait]
+pub trait Transport: Send + Sync {
+    /// Looks how the agent is; types nothing.
+    async fn probe(&self, session: &Session) -> Result<Presence, TransportError>;
+
+    /// Wakes the agent with one line of text, at most once.
+    ///
+    /// Calls [`Progress::typed`] as soon as the text stands in the composer. Looks by itself whether the agent may
+    /// be spoken to, right before it types; an earlier [`probe`](Self::probe) is not trusted.
+    async fn wake(
+        &self,
+        session: &Session,
+        wake: &Wake,
+        progress: &dyn Progress,
+    ) -> Result<Receipt, TransportError>;
+
+    /// Ends what the agent does now. `Ok` when it does nothing any more, or did nothing.
+    async fn interrupt(&self, session: &Session) -> Result<(), TransportError>;
+
+    /// Returns the last lines the agent shows, as harmless text.
+    async fn capture(&self, session: &Session) -> Result<String, TransportError>;
+
+    /// Returns how the agent's last turn ended, where each turn is a process of its own.
+    async fn finished(&self, session: &Session) -> Result<Option<Finished>, TransportError> {
+        let _ = session;
+        Ok(None)
+    }
+}
+
+/// A running agent, or one that can be run, with all that is needed to speak to it.
+#[derive(Clone)]
+pub struct Session {
+    /// The loop.
+    pub loop_id: String,
+    /// The agent.
+    pub agent: Name,
+    /// The transport's name.
+    pub kind: String,
+    /// Where the agent is; only the transport knows how to read it.
+    pub address: Value,
+    /// The agent's working tree.
+    pub workdir: PathBuf,
+    /// What is known of its CLI.
+    pub profile: Profile,
+    /// Program and arguments from `loop.yaml` instead of the profile's, with placeholders.
+    pub command: Option<Vec<String>>,
+    /// What the agent may do without asking.
+    pub permissions: Permissions,
+    /// Its whole environment.
+    pub env: BTreeMap<String, String>,
+    /// The id of its conversation, where known.
+    pub conversation: Option<String>,
+    /// The folder for outputs of turns.
+    pub outputs: PathBuf,
+}
+
+impl Session {
+    /// Program and arguments of one headless turn, filled in; `None` when nothing says how to run one.
+    pub(crate) fn headless(&self, text: &str) -> Option<Vec<String>> {
+        let profile = &self.profile;
+        let (template, flags) = match (&self.command, &self.conversation) {
+            (Some(command), _) => (command, None),
+            (None, Some(_)) if !profile.headless_resume.is_empty() => {
+                (&profile.headless_resume, Some(self.permissions))
+            }
+            (None, _) => (&profile.headless, Some(self.permissions)),
+        };
+        let flags = flags.and_then(|permissions| profile.permissions.get(permission_word(permissions)));
+        let conversation = self.conversation.as_deref().unwrap_or_default();
+        let mut argv = crate::fill(template, &self.placeholders(text, conversation));
+        argv.extend(flags.into_iter().flatten().cloned());
+        (!argv.is_empty()).then_some(argv)
+    }
+
+    pub(crate) fn placeholders<'a>(&'a self, text: &'a str, session: &'a str) -> [(&'static str, String); 4] {
+        [
+            ("name", self.agent.to_string()),
+            ("text", text.to_owned()),
+            ("repo", self.workdir.display().to_string()),
+            ("session", session.to_owned()),
+        ]
+    }
+}
+
+/// Variables may hold keys and addresses are the transport's own business: neither is shown.
+impl fmt::Debug for Session {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Session")
+            .field("loop_id", &self.loop_id)
+            .field("agent", &self.agent)
+            .field("kind", &self.kind)
+            .field("workdir", &self.workdir)
+            .field("env", &self.env.keys().collect::<Vec<_>>())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The word under which a profile lists the launch flags of a permission.
+pub(crate) fn permission_word(permissions: Permissions) -> &'static str {
+    match permissions {
+        Permissions::Ask => "ask",
+        Permissions::Edits => "edits",
+        Permissions::All => "all",
+    }
+}
+
+/// One wake.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wake {
+    /// The delivery's id; also the name of its output files.
+    pub delivery_id: String,
+    /// The delivery's attempt.
+    pub attempt: u32,
+    /// What is typed; one line.
+    pub text: String,
+}
+
+/// How an agent is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase", tag = "is", content = "says")]
+pub enum Presence {
+    /// It is not there any more; why.
+    Gone(String),
+    /// A shell is where the agent was; its name.
+    Shell(String),
+    /// Its window shows nothing yet.
+    Starting,
+    /// It takes input and does nothing.
+    Idle,
+    /// It works.
+    Busy,
+    /// It shows a dialog or asks something.
+    Asks {
+        /// What it asks.
+        says: String,
+        /// What a person presses.
+        press: String,
+    },
+    /// Somebody's text stands in its composer.
+    Draft(String),
+    /// It has met a usage limit; until when, as it says.
+    Limited(String),
+    /// It cannot be told; what was seen.
+    Unknown(String),
+    /// It blocks in `loop wait`.
+    Waiting,
+}
+
+impl fmt::Display for Presence {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Gone(why) => write!(formatter, "it is gone: {why}"),
+            Self::Shell(shell) => write!(formatter, "a shell ({shell}) is in its window"),
+            Self::Starting => formatter.write_str("it is starting"),
+            Self::Idle => formatter.write_str("it is idle"),
+            Self::Busy => formatter.write_str("it is busy"),
+            Self::Asks { says, press } if press.is_empty() => write!(formatter, "it asks: {says}"),
+            Self::Asks { says, press } => write!(formatter, "it asks: {says} (press {press})"),
+            Self::Draft(text) => write!(formatter, "somebody's text stands in its composer: {text}"),
+            Self::Limited(until) => write!(formatter, "it has met a usage limit: {until}"),
+            Self::Unknown(seen) => write!(formatter, "its state is unknown: {seen}"),
+            Self::Waiting => formatter.write_str("it waits to be called"),
+        }
+    }
+}
+
+/// What became of a wake.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Receipt {
+    /// How far it was seen to come: typed, submitted or started.
+    pub state: DeliveryState,
+    /// The conversation's id, when it is known now.
+    pub conversation: Option<String>,
+    /// What was seen, in words.
+    pub note: String,
+    /// The address from now on, when it has changed.
+    pub address: Option<Value>,
+}
+
+/// How a turn that was a process of its own has ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finished {
+    /// The delivery that started it.
+    pub delivery_id: String,
+    /// Its exit status in words (`exit 0`, `signal 15`); `None`: nobody saw it end.
+    pub exit: Option<String>,
+    /// Whether it exited with 0.
+    pub success: bool,
+    /// The conversation's id in its output.
+    pub conversation: Option<String>,
+    /// The last lines of its output, as harmless text.
+    pub tail: String,
+}
+
+/// Is told how far a wake has come.
+#[async_trait]
+pub trait Progress: Send + Sync {
+    /// The text stands in the composer; it will be submitted when this returns.
+    async fn typed(&self);
+}
+
+/// Tells nobody.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoProgress;
+
+#[async_trait]
+impl Progress for NoProgress {
+    async fn typed(&self) {}
+}
+
+/// Why a wake, or a look, did not succeed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TransportError {
+    /// The agent may not be spoken to now. The delivery waits; it is not a failed try.
+    #[error("not now: {0}")]
+    NotNow(Presence),
+    /// Nothing reached the agent; it may be tried again.
+    #[error("{0}")]
+    Failed(String),
+    /// The text may have reached the agent: look first.
+    #[error("{0}")]
+    Unknown(String),
+    /// A program that the transport needs is not there.
+    #[error("cannot run `{tool}`: {why}; {hint}")]
+    ToolMissing {
+        /// The program.
+        tool: String,
+        /// What the system said.
+        why: String,
+        /// What to do.
+        hint: String,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use crate::kinds::testing::session;
+
+    #[test]
+    fn the_headless_command_follows_profile_conversation_and_permissions() {
+        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let mut session = session("exec");
+        assert_eq!(session.headless("go"), None);
+        session.profile.headless = words("agent -p {text}");
+        session.profile.headless_resume = words("agent -r {session} -p {text}");
+        session.profile.permissions.insert("edits".into(), words("--accept edits"));
+        assert_eq!(session.headless("go").unwrap(), words("agent -p go --accept edits"));
+        session.conversation = Some("c1".into());
+        assert_eq!(session.headless("go").unwrap(), words("agent -r c1 -p go --accept edits"));
+        session.command = Some(words("mine {name} {text}"));
+        assert_eq!(session.headless("go").unwrap(), words("mine CC go"));
+    }
+
+    #[test]
+    fn debug_shows_names_of_variables_only() {
+        let mut session = session("exec");
+        session.env.insert("TOKEN".into(), "s3cret".into());
+        let shown = format!("{session:?}");
+        assert!(shown.contains("TOKEN") && !shown.contains("s3cret"), "{shown}");
+    }
+}
