@@ -17,6 +17,7 @@ pub mod diagnostic;
 pub mod history;
 pub mod manifest;
 pub mod name;
+pub mod plain;
 pub mod profile;
 pub mod rendezvous;
 pub mod report;

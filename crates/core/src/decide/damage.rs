@@ -6,6 +6,7 @@ use crate::decide::policy::listed;
 use crate::decide::{Facts, Hold};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::history::{Damage, Recorded};
+use crate::plain;
 use crate::status::Status;
 
 /// More lost sections than this are told as one.
@@ -100,7 +101,12 @@ fn answered(status: &Status, facts: &Facts, line: usize) -> bool {
 fn lost(vanished: &[&Recorded], by: &str, file: &str) -> Option<(String, String)> {
     let (first, last) = (vanished.first()?, vanished.last()?);
     let message = if let [only] = vanished {
-        format!("turn {} by {} ({}) is gone from {file}{by}", only.n, only.author, only.summary)
+        format!(
+            "turn {} by {} ({}) is gone from its place in {file}{by}",
+            only.n,
+            only.author,
+            plain::line(&only.summary, 80)
+        )
     } else if vanished.len() <= NAMED {
         let each: Vec<String> = vanished.iter().map(|was| format!("{} by {}", was.n, was.author)).collect();
         format!("turns {} are gone from {file}{by}", listed(&each))

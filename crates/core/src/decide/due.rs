@@ -33,8 +33,8 @@ pub(super) struct Course<'a> {
 }
 
 impl<'a> Course<'a> {
-    /// Follows `turns`, the whole or the beginning of a document.
-    pub(super) fn follow(turns: &'a [Turn], config: &'a Config, facts: &'a Facts) -> Self {
+    /// Follows the first `upto` of a document's `turns`.
+    pub(super) fn follow(turns: &'a [Turn], upto: usize, config: &'a Config, facts: &'a Facts) -> Self {
         let order = Order::new(config, facts);
         let first = order.first();
         let mut course = Self {
@@ -49,16 +49,16 @@ impl<'a> Course<'a> {
             last_author: None,
             order,
         };
-        course.redirect(0, turns.is_empty());
-        for (at, turn) in turns.iter().enumerate() {
-            course.step(at + 1, turn, config, at + 1 == turns.len());
+        course.redirect(0, turns.len());
+        for (at, turn) in turns.iter().enumerate().take(upto) {
+            course.step(at + 1, turn, config, turns.len());
         }
         course
     }
 
-    fn step(&mut self, n: usize, turn: &'a Turn, config: &'a Config, is_newest: bool) {
+    fn step(&mut self, n: usize, turn: &'a Turn, config: &'a Config, turns: usize) {
         self.note_out_of_turn(n, turn);
-        self.ruling = self.bench.rule(n, turn, &self.order, is_newest, &mut self.diagnostics);
+        self.ruling = self.bench.rule(n, turn, &self.order, n == turns, &mut self.diagnostics);
         let author = &turn.author;
         let before = self.due;
         let by_agent = turn.role == Role::Agent;
@@ -100,7 +100,7 @@ impl<'a> Course<'a> {
                 _ => on,
             },
         };
-        self.redirect(n, is_newest);
+        self.redirect(n, turns);
         self.last_author = Some(author);
     }
 
@@ -130,10 +130,10 @@ impl<'a> Course<'a> {
 
     /// A `loop resume --to NAME` after section `n` overrides whoever is due. A number beyond the newest section
     /// means the newest: sections may have been taken back since.
-    fn redirect(&mut self, n: usize, is_newest: bool) {
+    fn redirect(&mut self, n: usize, turns: usize) {
         let facts: &'a Facts = self.facts;
         let Some(resume) = &facts.resumed else { return };
-        let holds = resume.after_turn == n || (is_newest && resume.after_turn > n);
+        let holds = resume.after_turn.min(turns) == n;
         let target = resume.to.as_ref().filter(|target| holds && self.order.is_agent(target));
         if let Some(target) = target {
             (self.due, self.reason) = match self.order.seat(target) {

@@ -63,12 +63,11 @@ pub(super) fn count(
     config: &Config,
     facts: &Facts,
 ) -> Rounds {
-    let (before, after) = turns.split_at(from.min(turns.len()));
-    let start = Course::follow(before, config, facts).due;
+    let start = Course::follow(turns, from, config, facts).due;
     let mut rounds = Rounds::default();
     let mut reached: BTreeSet<&Name> = start.map(|due| order.reached(due)).unwrap_or_default();
     let mut had: BTreeSet<&Name> = BTreeSet::new();
-    for turn in after.iter().filter(|turn| turn.role == Role::Agent) {
+    for turn in turns.iter().skip(from).filter(|turn| turn.role == Role::Agent) {
         if rounds.turns == 0 && order.contains(&turn.author) && !reached.contains(&turn.author) {
             // A round begins with whoever has the turn, and reaches what the rotation reaches from there.
             reached = order.reached(&turn.author);

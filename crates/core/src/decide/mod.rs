@@ -19,7 +19,9 @@
 
 mod commits;
 mod damage;
+mod decision;
 mod due;
+mod facts;
 mod limits;
 mod order;
 mod policy;
@@ -29,11 +31,8 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
-
-use serde::Serialize;
-
+pub use decision::{Decided, Decision, Hold};
+pub use facts::{Accept, Change, Facts, Resume, Stopped, TurnFacts, Verify, Who};
 pub use limits::{Rounds, rounds};
 
 use commits::short;
@@ -41,308 +40,13 @@ use due::Course;
 use policy::Ruling;
 
 use crate::config::Config;
-use crate::diagnostic::Diagnostic;
-use crate::history::Damage;
 use crate::name::Name;
+use crate::plain;
 use crate::status::{Status, Verdict};
-
-/// What git, the ledger and the clock add to STATUS.md. [`Facts::default`] knows nothing: no file changed, no
-/// time passed, every agent counts as woken, nothing holds.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Facts {
-    /// Whether these facts come from a repository. Without one no limit and no no-progress rule applies, the
-    /// commit that a pass names is not looked for, and `verify`, which nobody can run, is not waited for.
-    pub repository: bool,
-    /// Every commit of the loop, oldest first, to find the one that a pass names. Empty: told from the commits of
-    /// the turns and changes alone.
-    pub commits: Vec<String>,
-    /// Facts of single turns, by their number. A missing turn is unknown.
-    pub turns: BTreeMap<usize, TurnFacts>,
-    /// Every commit of the loop that changed a file other than STATUS.md, oldest first.
-    pub changes: Vec<Change>,
-    /// Agents left out by a person (`loop skip`), besides `skip: true` in the configuration.
-    pub skipped: BTreeSet<Name>,
-    /// A person's pause, with the reason in their words.
-    pub paused: Option<String>,
-    /// Working minutes since the start, or since the last `loop resume`.
-    pub minutes: Option<f64>,
-    /// Working minutes that the agent due now has had for its turn, since it was woken or since the last `loop
-    /// resume`, whichever is later.
-    pub turn_minutes: Option<f64>,
-    /// Tokens used since the start or the last `loop resume`, where the agents tell them.
-    pub tokens: Option<u64>,
-    /// The last `loop resume`.
-    pub resumed: Option<Resume>,
-    /// A person's `loop accept`.
-    pub accepted: Option<Accept>,
-    /// What later commits did to earlier sections.
-    pub damage: Vec<Damage>,
-    /// The commit in which that damage was first seen.
-    pub damaged_at: Option<String>,
-    /// A reason to hold that the router found outside STATUS.md (an agent that settled twice without a section,
-    /// a dead delivery, a changed `loop.yaml`), in words, with what a person can do.
-    pub stopped: Option<Stopped>,
-}
-
-/// What is known of one turn beside its text.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct TurnFacts {
-    /// The commit in which the section first stood in its present form.
-    pub commit: Option<String>,
-    /// Whether the router had woken this agent for this turn; `None`: unknown, counts as woken.
-    pub woken: Option<bool>,
-    /// Id of the tree at the section's commit, STATUS.md left out: equal ids, equal code.
-    pub tree: Option<String>,
-    /// What the router's own run of `verify` at this turn's commit said.
-    pub verify: Option<Verify>,
-    /// Whether a pass in this turn ended the loop, by the decision on record. History that is rewritten
-    /// afterwards (a rebase renames every commit) then does not make the pass one for an unknown commit.
-    pub ended: bool,
-}
-
-/// Result of a verify run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verify {
-    /// The command has not finished yet.
-    Running,
-    /// The command succeeded.
-    Passed,
-    /// The command failed; the text says how (`exit 1: 2 tests failed`).
-    Failed(String),
-}
-
-/// A commit that changed a file other than STATUS.md.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
-    /// The full commit id.
-    pub commit: String,
-    /// The turn in which it was made: the first section whose commit is this one or a later one; one more than
-    /// the newest turn for changes that no section follows yet.
-    pub turn: usize,
-    /// Who made it.
-    pub by: Who,
-    /// Whether everything it changed is a file that loop itself wrote for the start of a loop (`loop.yaml`, skills).
-    pub set_up: bool,
-}
-
-/// Who made a change.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Who {
-    /// An agent, by the commit's trailer or by the section that it or the next section's commit adds.
-    Agent(Name),
-    /// Somebody else, in words (`Dana`, `a person`).
-    Person(String),
-}
-
-impl fmt::Display for Who {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Agent(name) => name.fmt(formatter),
-            Self::Person(words) => formatter.pad(words),
-        }
-    }
-}
-
-/// A `loop resume`.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Resume {
-    /// How many turns there were then: limits and no-progress count from here, and a block or a hand-over to a
-    /// person at or before this turn is answered.
-    pub after_turn: usize,
-    /// To whom the turn goes instead of to whoever was due (`--to NAME`); holds until the next turn.
-    pub to: Option<Name>,
-    /// Rounds granted instead of `limits.rounds`.
-    pub rounds: Option<u32>,
-    /// Hours granted instead of `limits.hours`.
-    pub hours: Option<f64>,
-}
-
-/// A `loop accept`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Accept {
-    /// How many turns there were then; a later turn reopens the loop.
-    pub after_turn: usize,
-    /// Who accepted.
-    pub by: String,
-    /// Why, in their words.
-    pub why: Option<String>,
-    /// The commit that was accepted.
-    pub commit: Option<String>,
-}
-
-/// A reason to hold from outside STATUS.md.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stopped {
-    /// Which rule stopped the loop.
-    pub why: Hold,
-    /// What happened, for example `CC stopped without committing (4 files changed)`.
-    pub reason: String,
-    /// What a person can do.
-    pub next: String,
-}
-
-/// What must happen now.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Decision {
-    /// An agent is to be woken.
-    Wake {
-        /// Whom.
-        agent: Name,
-        /// The number of the turn to come.
-        turn: usize,
-        /// Why this one.
-        reason: String,
-    },
-    /// The loop has passed.
-    Passed {
-        /// Who gave the pass that ended it, or the person who accepted.
-        by: String,
-        /// The number of the turn that would come next.
-        turn: usize,
-        /// The passed commit, where known.
-        commit: Option<String>,
-        /// Whether `verify` ran and succeeded. `false`: passed but unverified.
-        verified: bool,
-        /// Commits since the passed one that changed other files than STATUS.md: unreviewed.
-        unreviewed: usize,
-        /// In words.
-        reason: String,
-    },
-    /// Nothing happens until a person, or time, changes something.
-    Held {
-        /// Which rule.
-        why: Hold,
-        /// The number of the turn to come.
-        turn: usize,
-        /// What happened, with the figures.
-        reason: String,
-        /// What a person can do.
-        next: String,
-    },
-}
-
-/// Rules that hold a loop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Hold {
-    /// An agent wrote REVIEW-BLOCKED.
-    Blocked,
-    /// A section hands the turn to a person or the planner.
-    ForPerson,
-    /// A person paused.
-    Paused,
-    /// The round limit.
-    Rounds,
-    /// The limit of hours.
-    Hours,
-    /// The limit of minutes for one turn.
-    TurnMinutes,
-    /// The limit of tokens.
-    Tokens,
-    /// Turns without a change and without a verdict.
-    NoProgress,
-    /// Code that came back to an earlier state.
-    Oscillation,
-    /// Every agent is skipped.
-    AllSkipped,
-    /// A section vanished, changed its author or was put before another.
-    Damaged,
-    /// New sections of two names in one commit.
-    TwoNames,
-    /// `loop.yaml` is not the one that a person approved, or cannot be read.
-    Config,
-    /// STATUS.md cannot be read.
-    Unreadable,
-    /// An agent stopped twice without committing a section.
-    Unanswered,
-    /// A delivery is dead after ten tries.
-    Dead,
-    /// `verify` is running.
-    Verifying,
-}
-
-/// A decision with the diagnostics that only facts could show (`stale-pass`, `not-woken`, `pass-not-enough`, …).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Decided {
-    /// What must happen.
-    pub decision: Decision,
-    /// Whose turn it is, also while something holds the loop; `None` when every agent is skipped.
-    pub due: Option<Name>,
-    /// In line order.
-    pub diagnostics: Vec<Diagnostic>,
-}
-
-impl Decision {
-    /// A text that is equal for equal decisions: what has grown since (minutes, commits after the end) or was
-    /// renamed (commits, by a rebase) is not in it.
-    pub fn key(&self) -> String {
-        match self {
-            Self::Wake { agent, turn, .. } => format!("wake {} {turn}", agent.key()),
-            Self::Passed { by, turn, verified, .. } => format!("passed {turn} {verified} {by}"),
-            Self::Held { why, turn, reason, .. } => match why {
-                // Their reasons hold figures that grow.
-                Hold::Rounds | Hold::Hours | Hold::TurnMinutes | Hold::Tokens | Hold::NoProgress => {
-                    format!("held {why} {turn}")
-                }
-                _ => format!("held {why} {turn} {reason}"),
-            },
-        }
-    }
-
-    /// The number of the turn to come.
-    pub fn turn(&self) -> usize {
-        match self {
-            Self::Wake { turn, .. } | Self::Passed { turn, .. } | Self::Held { turn, .. } => *turn,
-        }
-    }
-
-    /// Why, in words.
-    pub fn reason(&self) -> &str {
-        match self {
-            Self::Wake { reason, .. } | Self::Passed { reason, .. } | Self::Held { reason, .. } => reason,
-        }
-    }
-}
-
-impl Hold {
-    /// The rule's word, for example `turn-minutes`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Blocked => "blocked",
-            Self::ForPerson => "for-person",
-            Self::Paused => "paused",
-            Self::Rounds => "rounds",
-            Self::Hours => "hours",
-            Self::TurnMinutes => "turn-minutes",
-            Self::Tokens => "tokens",
-            Self::NoProgress => "no-progress",
-            Self::Oscillation => "oscillation",
-            Self::AllSkipped => "all-skipped",
-            Self::Damaged => "damaged",
-            Self::TwoNames => "two-names",
-            Self::Config => "config",
-            Self::Unreadable => "unreadable",
-            Self::Unanswered => "unanswered",
-            Self::Dead => "dead",
-            Self::Verifying => "verifying",
-        }
-    }
-
-    /// Whether one of the configured limits holds the loop (exit code 4 for those who wait for its end).
-    pub fn is_limit(self) -> bool {
-        matches!(self, Self::Rounds | Self::Hours | Self::TurnMinutes | Self::Tokens)
-    }
-}
-
-impl fmt::Display for Hold {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.pad(self.as_str())
-    }
-}
 
 /// Decides what must happen now. The only place that decides.
 pub fn decide(status: &Status, config: &Config, facts: &Facts) -> Decided {
-    let course = Course::follow(&status.turns, config, facts);
+    let course = Course::follow(&status.turns, status.turns.len(), config, facts);
     let (damage, mut diagnostics) = damage::judge(status, config, facts);
     let decision = held_before_verdicts(status, facts, damage, &course)
         .or_else(|| by_verdict(status, config, facts, &course))
@@ -357,9 +61,11 @@ pub fn decide(status: &Status, config: &Config, facts: &Facts) -> Decided {
 /// Whom the decision before section `n` would have woken, had nothing held it; `None` when every agent was
 /// skipped. For `n` one more than the newest section: who is due now.
 pub fn expected(status: &Status, config: &Config, facts: &Facts, n: usize) -> Option<Name> {
-    let before = n.saturating_sub(1).min(status.turns.len());
-    Course::follow(&status.turns[..before], config, facts).due.cloned()
+    Course::follow(&status.turns, n.saturating_sub(1), config, facts).due.cloned()
 }
+
+/// As many characters of somebody's words go into a reason.
+const WORDS: usize = 300;
 
 /// Steps 1 to 4.
 fn held_before_verdicts(
@@ -388,7 +94,7 @@ fn accepted(status: &Status, facts: &Facts, course: &Course<'_>) -> Option<Decis
     let turns = status.turns.len();
     let accept = facts.accepted.as_ref().filter(|accept| accept.after_turn == turns)?;
     let unreviewed = course.bench.since(accept.commit.as_deref(), turns);
-    let why = accept.why.as_ref().map_or(String::new(), |why| format!(" ({why})"));
+    let why = accept.why.as_ref().map_or(String::new(), |why| format!(" ({})", plain::line(why, WORDS)));
     Some(Decision::Passed {
         by: accept.by.clone(),
         turn: turns + 1,
@@ -444,7 +150,9 @@ fn by_verdict(status: &Status, config: &Config, facts: &Facts, course: &Course<'
         }
         Ruling::Blocked if !is_answered(facts, n) => {
             let why = match &newest.verdict {
-                Some(Verdict::Blocked { reason: Some(reason) }) => format!(": {reason}"),
+                Some(Verdict::Blocked { reason: Some(reason) }) => {
+                    format!(": {}", plain::line(reason, WORDS))
+                }
                 _ => ", without a reason".to_owned(),
             };
             Some(Decision::Held {
@@ -473,7 +181,8 @@ fn held_after_verdicts(
         return Some(decision);
     }
     if let Some(words) = &facts.paused {
-        let why = if words.trim().is_empty() { String::new() } else { format!(": {words}") };
+        let why =
+            if words.trim().is_empty() { String::new() } else { format!(": {}", plain::line(words, WORDS)) };
         return Some(held((Hold::Paused, format!("paused{why}"), "`loop resume` goes on".to_owned())));
     }
     if let (Some(person), Some(newest)) = (course.person, status.turns.last())
@@ -481,7 +190,11 @@ fn held_after_verdicts(
     {
         return Some(held((
             Hold::ForPerson,
-            format!("{} hands the turn to {person} in turn {n}: {}", newest.author, newest.summary),
+            format!(
+                "{} hands the turn to {person} in turn {n}: {}",
+                newest.author,
+                plain::line(&newest.summary, WORDS)
+            ),
             format!(
                 "{person} answers with `loop say TEXT [--to NAME]`, or goes on with `loop resume [--to NAME]`"
             ),

@@ -64,30 +64,39 @@ fn verify() -> impl Strategy<Value = Option<Verify>> {
 
 fn turn_facts() -> impl Strategy<Value = TurnFacts> {
     let woken = prop::option::of(any::<bool>());
-    (prop::option::of(commit()), woken, prop::option::of("[ab]"), verify(), any::<bool>()).prop_map(
-        |(commit, woken, tree, verify, ended)| TurnFacts { commit, woken, tree, verify, ended },
-    )
+    (prop::option::of(commit()), woken, prop::option::of("[ab]"), verify(), any::<bool>())
+        .prop_map(|(commit, woken, tree, verify, ended)| TurnFacts { commit, woken, tree, verify, ended })
 }
 
 fn change() -> impl Strategy<Value = Change> {
     let by = prop_oneof![anyone().prop_map(Who::Agent), Just(Who::Person("Dana".to_owned()))];
-    (commit(), 0..14_usize, by, any::<bool>())
-        .prop_map(|(commit, turn, by, set_up)| Change { commit, turn, by, set_up })
+    (commit(), 0..14_usize, by, any::<bool>()).prop_map(|(commit, turn, by, set_up)| Change {
+        commit,
+        turn,
+        by,
+        set_up,
+    })
 }
 
 fn damage() -> impl Strategy<Value = Damage> {
-    let recorded = || (anyone(), 0..9_usize).prop_map(|(author, n)| Recorded {
-        n,
-        author,
-        fingerprint: String::new(),
-        summary: String::new(),
-        commit: None,
-        answered: true,
-    });
+    let recorded = || {
+        (anyone(), 0..9_usize).prop_map(|(author, n)| Recorded {
+            n,
+            author,
+            fingerprint: String::new(),
+            summary: String::new(),
+            commit: None,
+            answered: true,
+        })
+    };
     prop_oneof![
         recorded().prop_map(Damage::Vanished),
         (recorded(), 0..99_usize).prop_map(|(was, line)| Damage::Edited { was, line }),
-        (recorded(), anyone(), 0..99_usize).prop_map(|(was, now, line)| Damage::Reattributed { was, now, line }),
+        (recorded(), anyone(), 0..99_usize).prop_map(|(was, now, line)| Damage::Reattributed {
+            was,
+            now,
+            line
+        }),
         (anyone(), 0..99_usize).prop_map(|(author, line)| Damage::Inserted { n: 1, author, line }),
         (0..99_usize).prop_map(|line| Damage::TwoNames { commit: None, authors: Vec::new(), line }),
     ]

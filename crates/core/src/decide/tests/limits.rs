@@ -70,7 +70,8 @@ fn time_and_tokens_run_out() {
     assert_eq!(scene().facts(|facts| facts.turn_minutes = Some(59.0)).told(), "wake Codex");
     assert_eq!(scene().facts(|facts| facts.turn_minutes = Some(60.0)).told(), "held turn-minutes");
     assert_eq!(scene().facts(|facts| facts.tokens = Some(u64::MAX)).told(), "wake Codex");
-    let tokens = scene().config(|config| config.limits.tokens = Some(10)).facts(|facts| facts.tokens = Some(10));
+    let tokens =
+        scene().config(|config| config.limits.tokens = Some(10)).facts(|facts| facts.tokens = Some(10));
     assert_eq!(tokens.told(), "held tokens");
     let more = scene().facts(|facts| {
         facts.minutes = Some(600.0);
@@ -100,7 +101,8 @@ fn talk_without_work_is_no_progress() {
     assert_eq!(Scene::new("CC", "CC\nCC").facts(|_| {}).told(), "wake CC");
     assert_eq!(Scene::new("CC", "CC\nCC\nCC\nCC").facts(|_| {}).told(), "held no-progress");
     let resumed = Resume { after_turn: 4, ..Resume::default() };
-    let scene = Scene::new("CC Codex", "CC\nCodex\nCC\nCodex\nCC").facts(|facts| facts.resumed = Some(resumed));
+    let scene =
+        Scene::new("CC Codex", "CC\nCodex\nCC\nCodex\nCC").facts(|facts| facts.resumed = Some(resumed));
     assert_eq!(scene.told(), "wake Codex");
     assert_eq!(Scene::new("CC Codex", four).told(), "wake CC");
 }

@@ -66,7 +66,10 @@ fn all_want_to_have_passed_the_same_state() {
         assert_eq!(told(&all, sections, changes), expected, "{sections}; {changes}");
     }
     let skipped = Scene::new("CC Codex OC", "CC pass\nCodex pass").policy(PassPolicy::All);
-    assert_eq!(skipped.facts(|facts| facts.skipped = names("OC").into_iter().collect()).told(), "passed by Codex");
+    assert_eq!(
+        skipped.facts(|facts| facts.skipped = names("OC").into_iter().collect()).told(),
+        "passed by Codex"
+    );
 }
 
 #[test]
@@ -228,12 +231,15 @@ fn damage_holds_the_loop_and_says_how_to_mend_it() {
         Decision::Held { why, reason, next, .. } => format!("{why}: {reason}; {next}"),
         other => format!("{other:?}"),
     };
-    insta::assert_snapshot!(text(vec![Damage::Vanished(recorded(1))]), @"damaged: turn 1 by CC (did it) is gone from STATUS.md in d000000; put the section back (see `git show a000000:STATUS.md`) and commit; the loop then goes on by itself");
+    insta::assert_snapshot!(text(vec![Damage::Vanished(recorded(1))]), @"damaged: turn 1 by CC (did it) is gone from its place in STATUS.md in d000000; put the section back (see `git show a000000:STATUS.md`) and commit; the loop then goes on by itself");
     insta::assert_snapshot!(text(vec![Damage::Vanished(recorded(1)), Damage::Vanished(recorded(2))]), @"damaged: turns 1 by CC and 2 by CC are gone from STATUS.md in d000000; put the sections back (see `git show a000000:STATUS.md`) and commit; the loop then goes on by itself");
     insta::assert_snapshot!(text((1..=12).map(|n| Damage::Vanished(recorded(n))).collect()), @"damaged: 12 turns (1 to 12) are gone from STATUS.md in d000000; put the sections back (see `git show a000000:STATUS.md`) and commit; the loop then goes on by itself");
     insta::assert_snapshot!(text(vec![Damage::Reattributed { was: recorded(1), now: name("Codex"), line: 10 }]), @"damaged: turn 1 was by CC and is by Codex now in d000000; give it back its heading `## CC: …` (see `git show a000000:STATUS.md`) and commit; the loop then goes on by itself");
     insta::assert_snapshot!(text(vec![Damage::Inserted { n: 1, author: name("CC"), line: 10 }]), @"damaged: a new section by CC stands before older ones, as turn 1 in d000000; move the section in line 10 to the end of STATUS.md and commit; the loop then goes on by itself");
-    assert_eq!(scene(vec![Damage::Edited { was: recorded(1), line: 10 }]).told(), "passed by Codex +old-body-changed");
+    assert_eq!(
+        scene(vec![Damage::Edited { was: recorded(1), line: 10 }]).told(),
+        "passed by Codex +old-body-changed"
+    );
     let twelve = scene((1..=12).map(|n| Damage::Vanished(recorded(n))).collect());
     assert_eq!(twelve.told(), "held damaged +rewritten");
 }

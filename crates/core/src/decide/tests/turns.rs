@@ -110,8 +110,10 @@ fn blocks_and_hand_overs_to_people_wait_for_an_answer() {
 fn skipped_agents_are_left_out() {
     let skipping = |sections: &str, skipped: &[&str]| {
         let scene = Scene::new("CC Codex OC", sections);
-        let by_person =
-            scene.clone().facts(|facts| facts.skipped = skipped.iter().map(|text| name(text)).collect()).told();
+        let by_person = scene
+            .clone()
+            .facts(|facts| facts.skipped = skipped.iter().map(|text| name(text)).collect())
+            .told();
         let by_file = scene.config(|config| {
             for agent in &mut config.agents {
                 agent.skip = skipped.iter().any(|text| agent.name.matches(text));
@@ -133,9 +135,8 @@ fn skipped_agents_are_left_out() {
 
 #[test]
 fn a_table_need_not_lead_back() {
-    let table = |sections: &str| {
-        Scene::new("CC Codex OC", sections).table("CC>Codex Codex>OC OC>Codex").told()
-    };
+    let table =
+        |sections: &str| Scene::new("CC Codex OC", sections).table("CC>Codex Codex>OC OC>Codex").told();
     assert_eq!(table(""), "wake CC");
     assert_eq!(table("CC"), "wake Codex");
     assert_eq!(table("CC\nCodex\nOC"), "wake Codex");
@@ -157,4 +158,9 @@ fn who_was_expected() {
         .map(|n| expected(&scene.status, &scene.config, &scene.facts, n).unwrap().to_string())
         .collect();
     assert_eq!(names, ["CC", "CC", "Codex", "CC", "CC", "CC", "CC", "CC"]);
+    // A later `resume --to` does not change who was expected before it.
+    let resume = Resume { after_turn: 5, to: Some(name("OC")), ..Resume::default() };
+    let scene = scene.facts(|facts| facts.resumed = Some(resume));
+    let at = |n| expected(&scene.status, &scene.config, &scene.facts, n).unwrap();
+    assert_eq!((at(3), at(6)), (name("CC"), name("OC")));
 }
