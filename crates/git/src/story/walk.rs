@@ -1,0 +1,167 @@
+//! Going back through the commits of a loop.
+
+use std::sync::Arc;
+
+use git2::Oid;
+use loop_core::status::parse;
+
+use super::cache::StoryCache;
+use super::sections::Sections;
+use crate::blob::MAX_FILE_BYTES;
+use crate::commit_info::describe;
+use crate::error::GitError;
+use crate::repo::Repo;
+use crate::tree::{Found, differing, find};
+
+/// How many commits without a readable STATUS.md may lie between two that belong to one loop (it was deleted by
+/// accident and restored). More, and what lies behind is another loop's.
+const GAP: usize = 256;
+
+/// How many changed paths of one commit are looked at: loop's own files are a handful.
+const MAX_PATHS: usize = 64;
+
+/// What a commit did, seen from its first parent.
+#[derive(Debug)]
+pub(super) struct Step {
+    pub(super) parent: Option<Oid>,
+    pub(super) tree: Oid,
+    /// The content of the status file, symlinks followed.
+    pub(super) status: Option<Oid>,
+    /// Where the status file really is.
+    pub(super) real: Option<String>,
+    /// The other files that it changed.
+    pub(super) paths: Vec<String>,
+    /// Whether there are more of them than were looked at.
+    pub(super) more_paths: bool,
+    pub(super) agent_trailer: Option<String>,
+    pub(super) author: String,
+    pub(super) by_loop: bool,
+}
+
+/// A commit in its place in the story.
+#[derive(Debug)]
+pub(super) struct Link {
+    pub(super) id: Oid,
+    pub(super) step: Arc<Step>,
+    /// What STATUS.md says there; `None` when there is none, or it cannot be read.
+    pub(super) sections: Option<Arc<Sections>>,
+    pub(super) unreadable: bool,
+}
+
+/// The commits from `base` (left out) to `tip`, oldest first.
+pub(super) fn from_base(
+    repo: &Repo,
+    cache: &mut StoryCache,
+    base: Oid,
+    tip: Oid,
+) -> Result<Vec<Link>, GitError> {
+    let ids = repo.first_parents(Some(&base.into()), &tip.into())?;
+    ids.into_iter().rev().map(|id| link(repo, cache, id)).collect()
+}
+
+/// The commits from the one that brought the loop to `tip`, oldest first. Which loop: the one with the id `wanted`,
+/// else the one at the tip.
+pub(super) fn back_to_start(
+    repo: &Repo,
+    cache: &mut StoryCache,
+    tip: Oid,
+    wanted: Option<Option<String>>,
+) -> Result<Vec<Link>, GitError> {
+    let mut wanted = wanted;
+    let mut links: Vec<Link> = Vec::new();
+    let mut belonging = 0;
+    let mut next = Some(tip);
+    while let Some(id) = next {
+        let link = link(repo, cache, id)?;
+        next = link.step.parent;
+        let loop_id = link.sections.as_ref().map(|sections| sections.loop_id.clone());
+        links.push(link);
+        match loop_id {
+            Some(loop_id) if *wanted.get_or_insert_with(|| loop_id.clone()) == loop_id => {
+                belonging = links.len()
+            }
+            // A search for a certain loop goes on behind another one that came later.
+            Some(_) if belonging > 0 => break,
+            _ if links.len() - belonging > GAP && belonging > 0 => break,
+            _ if wanted.is_none() && links.len() > GAP => break,
+            _ => {}
+        }
+    }
+    links.truncate(belonging);
+    links.reverse();
+    Ok(links)
+}
+
+/// What STATUS.md says at a commit.
+pub(super) fn sections_at(
+    repo: &Repo,
+    cache: &mut StoryCache,
+    commit: Oid,
+) -> Result<Option<Arc<Sections>>, GitError> {
+    Ok(link(repo, cache, commit)?.sections)
+}
+
+fn link(repo: &Repo, cache: &mut StoryCache, id: Oid) -> Result<Link, GitError> {
+    let step = step(repo, cache, id)?;
+    let sections = match step.status {
+        Some(content) => sections(repo, cache, content)?,
+        None => None,
+    };
+    let unreadable = step.status.is_some() && sections.is_none();
+    Ok(Link { id, step, sections, unreadable })
+}
+
+fn sections(repo: &Repo, cache: &mut StoryCache, content: Oid) -> Result<Option<Arc<Sections>>, GitError> {
+    if let Some(known) = cache.sections(content) {
+        return Ok(known);
+    }
+    let doing = "read STATUS.md at a commit";
+    let odb = repo.git2.odb().map_err(GitError::git2(doing))?;
+    let (size, _) = odb.read_header(content).map_err(GitError::git2(doing))?;
+    let sections = if size as u64 > MAX_FILE_BYTES {
+        None
+    } else {
+        let object = odb.read(content).map_err(GitError::git2(doing))?;
+        parse(object.data(), cache.cast()).ok().map(|status| Arc::new(Sections::of(&status)))
+    };
+    cache.keep_sections(content, &sections);
+    Ok(sections)
+}
+
+pub(super) fn step(repo: &Repo, cache: &mut StoryCache, id: Oid) -> Result<Arc<Step>, GitError> {
+    if let Some(known) = cache.step(id) {
+        return Ok(known);
+    }
+    let doing = "read a commit";
+    let commit = repo.git2.find_commit(id).map_err(GitError::git2(doing))?;
+    let tree = commit.tree().map_err(GitError::git2(doing))?;
+    // A shallow clone ends before its first parent.
+    let parent = commit.parent(0).ok();
+    let old = match &parent {
+        Some(parent) => Some(parent.tree().map_err(GitError::git2(doing))?),
+        None => None,
+    };
+    let (status, real) = match find(&repo.git2, &tree, cache.status_file())? {
+        Found::File { id, path } => (Some(id), Some(path)),
+        // Something else stands there; to be shown as unreadable it would need content.
+        _ => (None, None),
+    };
+    let mut paths = differing(&repo.git2, old.as_ref(), &tree, MAX_PATHS + 3)?;
+    paths.retain(|path| path != cache.status_file() && Some(path.as_str()) != real.as_deref());
+    let more_paths = paths.len() > MAX_PATHS;
+    paths.truncate(MAX_PATHS);
+    let info = describe(&commit);
+    let step = Arc::new(Step {
+        parent: parent.map(|parent| parent.id()),
+        tree: tree.id(),
+        status,
+        real,
+        paths,
+        more_paths,
+        agent_trailer: info.loop_agent,
+        author: info.author_name,
+        by_loop: info.by_loop,
+    });
+    cache.keep_step(id, &step);
+    Ok(step)
+}
