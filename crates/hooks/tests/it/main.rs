@@ -1,0 +1,7 @@
+//! The notifier in real repositories, with the real git.
+#![allow(clippy::unwrap_used)]
+
+mod bytes;
+mod managers;
+mod proof;
+mod world;
