@@ -206,7 +206,7 @@ pub enum TextMethod {
 /// space gone, with `^` and `$` at each line; `\z` is the end. Anchoring a rule there keeps what an agent quotes
 /// further up from counting.
 ///
-/// A state holds when any of its rules matches; `blocked` and `limited` are looked at first,
+/// A state holds when any of its rules matches; `limited` and `blocked` are looked at first,
 /// then `busy`, then `ready`. What matches nothing is unknown.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -227,6 +227,9 @@ pub struct Signs {
     /// lowest line of the screen that matches is the composer. Absent: the composer cannot be read.
     #[serde(default)]
     pub composer: Option<String>,
+    /// Regular expression of a line that continues the composer's where the CLI broke it; its first group is text.
+    #[serde(default)]
+    pub wrapped: Option<String>,
     /// Drafts that are placeholders, not text, as regular expressions over the composer's first group.
     #[serde(default)]
     pub placeholder: Vec<String>,

@@ -32,6 +32,15 @@ pub struct Look {
     pub composer: Option<String>,
 }
 
+impl Look {
+    /// Whether the composer holds `text` and nothing else. White space does not count: where a CLI breaks a line by
+    /// itself cannot be seen.
+    pub fn holds(&self, text: &str) -> bool {
+        let solid = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
+        self.composer.as_deref().is_some_and(|draft| solid(draft) == solid(text))
+    }
+}
+
 /// The agent's state by its screen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LookState {
@@ -71,6 +80,7 @@ pub struct CompiledSigns {
     blocked: Vec<CompiledRule>,
     limited: Vec<CompiledRule>,
     composer: Option<Regex>,
+    wrapped: Option<Regex>,
     placeholder: Vec<Regex>,
 }
 
@@ -90,13 +100,17 @@ impl CompiledSigns {
     pub fn new(signs: &Signs) -> Result<Self, String> {
         let rules =
             |rules: &[Rule]| -> Result<Vec<CompiledRule>, String> { rules.iter().map(compiled).collect() };
+        let line = |pattern: &Option<String>| {
+            pattern.as_deref().map(|pattern| checked_regex(pattern, Group::Needed)).transpose()
+        };
         let placeholder = signs.placeholder.iter().map(|pattern| checked_regex(pattern, Group::Optional));
         Ok(Self {
             ready: rules(&signs.ready)?,
             busy: rules(&signs.busy)?,
             blocked: rules(&signs.blocked)?,
             limited: rules(&signs.limited)?,
-            composer: signs.composer.as_deref().map(|text| checked_regex(text, Group::Needed)).transpose()?,
+            composer: line(&signs.composer)?,
+            wrapped: line(&signs.wrapped)?,
             placeholder: placeholder.collect::<Result<_, _>>()?,
         })
     }
@@ -109,12 +123,12 @@ impl CompiledSigns {
 
     fn state(&self, view: &View<'_>) -> LookState {
         let first = |rules: &[CompiledRule]| rules.iter().find_map(|rule| rule.found(view));
+        if let Some(says) = first(&self.limited) {
+            return LookState::Limited(says);
+        }
         if let Some((rule, says)) = self.blocked.iter().find_map(|rule| Some((rule, rule.found(view)?))) {
             let says = if rule.says.is_empty() { says } else { rule.says.clone() };
             return LookState::Asks { says, press: rule.press.clone() };
-        }
-        if let Some(says) = first(&self.limited) {
-            return LookState::Limited(says);
         }
         if first(&self.busy).is_some() {
             return LookState::Busy;
@@ -125,11 +139,20 @@ impl CompiledSigns {
         LookState::Unknown
     }
 
-    /// The draft in the lowest line that looks like a composer.
+    /// The draft in the lowest line that looks like a composer, with the lines that continue it.
     fn draft(&self, view: &View<'_>) -> Option<String> {
         let composer = self.composer.as_ref()?;
-        let found = view.bottom.lines().rev().find_map(|line| composer.captures(line))?;
-        let draft = found.get(1).map_or("", |group| group.as_str()).trim();
+        let lines: Vec<&str> = view.screen.lines().collect();
+        let lowest = lines.len() - view.bottom_height;
+        let (at, found) =
+            (lowest..lines.len()).rev().find_map(|at| Some((at, composer.captures(lines[at])?)))?;
+        let mut draft = found.get(1).map_or("", |group| group.as_str()).to_owned();
+        for line in &lines[at + 1..] {
+            let continued = self.wrapped.as_ref().and_then(|wrapped| wrapped.captures(line)?.get(1));
+            let Some(group) = continued else { break };
+            draft.push_str(group.as_str());
+        }
+        let draft = draft.trim();
         let is_placeholder = self.placeholder.iter().any(|pattern| pattern.is_match(draft));
         Some(if is_placeholder { String::new() } else { draft.to_owned() })
     }
@@ -152,8 +175,10 @@ impl CompiledRule {
 /// A screen as the rules see it.
 struct View<'a> {
     title: &'a str,
-    bottom: String,
     screen: String,
+    bottom: String,
+    /// How many lines of the screen the bottom is made of, blank ones included.
+    bottom_height: usize,
 }
 
 impl<'a> View<'a> {
@@ -162,10 +187,15 @@ impl<'a> View<'a> {
         while lines.last().is_some_and(|line| line.is_empty()) {
             lines.pop();
         }
-        let mut bottom: Vec<&str> =
-            lines.iter().rev().copied().filter(|line| !line.is_empty()).take(BOTTOM_LINES).collect();
-        bottom.reverse();
-        Self { title: &screen.title, bottom: bottom.join("\n"), screen: lines.join("\n") }
+        let filled = lines.iter().enumerate().rev().filter(|(_, line)| !line.is_empty());
+        let first = filled.take(BOTTOM_LINES).last().map_or(lines.len(), |(at, _)| at);
+        let bottom: Vec<&str> = lines[first..].iter().copied().filter(|line| !line.is_empty()).collect();
+        Self {
+            title: &screen.title,
+            screen: lines.join("\n"),
+            bottom: bottom.join("\n"),
+            bottom_height: lines.len() - first,
+        }
     }
 }
 

@@ -8,11 +8,14 @@
 pub(crate) mod agents;
 mod approval;
 pub mod command;
+pub mod edit;
 pub(crate) mod error;
+mod layout;
 mod limits;
 mod order;
 pub(crate) mod paths;
 mod read;
+mod render;
 #[cfg(test)]
 mod tests;
 pub(crate) mod tree;
@@ -29,6 +32,7 @@ use crate::rotation::Rotation;
 pub use approval::hash;
 pub use command::{Fill, filled};
 pub use error::ConfigError;
+pub use render::render_new;
 
 /// The transports that an agent may name. (What each one is lives in a crate above this one, which holds its
 /// table against this list.)

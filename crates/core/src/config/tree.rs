@@ -219,7 +219,11 @@ impl<'a> Source<'a> {
         let with_hint = |message: &str, hint: &str| self.error(place, message).hint(hint);
         let too_much =
             || with_hint("too much for a configuration", "it is nested too deeply or repeats itself");
-        match error.without_snippet() {
+        let mut inner = error.without_snippet();
+        while let Error::AliasError { error, .. } = inner {
+            inner = error.without_snippet();
+        }
+        match inner {
             Error::MultipleDocuments { .. } => with_hint(
                 "a second YAML document starts here",
                 "put everything into one document, without `---`",
@@ -272,18 +276,6 @@ impl Node {
 
     pub(crate) fn is_null(&self) -> bool {
         matches!(self.value, Value::Null)
-    }
-
-    /// Behind the last byte of it and of everything in it that has text.
-    pub(crate) fn last_byte(&self) -> usize {
-        match &self.value {
-            Value::List(items) => items.iter().map(Self::last_byte).fold(self.place.end, usize::max),
-            Value::Map(entries) => entries
-                .iter()
-                .map(|(key, value)| key.place.end.max(value.last_byte()))
-                .fold(self.place.end, usize::max),
-            _ => self.place.end,
-        }
     }
 }
 

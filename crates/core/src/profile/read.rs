@@ -28,7 +28,7 @@ pub(crate) const FIELDS: [&str; 15] = [
     "permissions",
 ];
 
-const SIGNS: [&str; 6] = ["ready", "busy", "blocked", "limited", "composer", "placeholder"];
+const SIGNS: [&str; 7] = ["ready", "busy", "blocked", "limited", "composer", "wrapped", "placeholder"];
 const RULE: [&str; 4] = ["in", "matches", "says", "press"];
 const LEVELS: [&str; 3] = ["ask", "edits", "all"];
 
@@ -190,6 +190,7 @@ fn signs(source: &Source<'_>, node: &Node, profile: &mut Profile) -> Result<(), 
             "blocked" => signs.blocked = rules(source, node)?,
             "limited" => signs.limited = rules(source, node)?,
             "composer" => signs.composer = optional_regex(source, node, "composer", Group::Needed)?,
+            "wrapped" => signs.wrapped = optional_regex(source, node, "wrapped", Group::Needed)?,
             _ => {
                 let patterns: Result<_, _> = node
                     .items()
