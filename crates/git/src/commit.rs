@@ -236,3 +236,6 @@ fn pathspecs(paths: &[PathBuf]) -> Vec<u8> {
     let ended = specs.flat_map(|spec| [spec, OsStr::new("\0").to_owned()]);
     ended.flat_map(OsString::into_vec).collect()
 }
+
+#[cfg(test)]
+mod tests;

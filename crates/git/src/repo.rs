@@ -121,3 +121,169 @@ fn unreadable_extension(start: &Path) -> Option<String> {
     }
     Some(extensions.join(", "))
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::testing::Sandbox;
+    use crate::{Head, Operation};
+
+    #[test]
+    fn the_repository_is_found_from_below() {
+        let sandbox = Sandbox::new();
+        sandbox.write("src/deep/file", "1");
+        for from in ["", "src/deep", "src/deep/file"] {
+            let repo = Repo::discover(&sandbox.path().join(from)).unwrap();
+            let place = repo.place();
+            assert_eq!(place.worktree, sandbox.path());
+            assert_eq!(place.git_dir, sandbox.path().join(".git"));
+            assert_eq!((place.name.as_str(), place.linked, place.submodule), ("repo", false, false));
+        }
+        assert_eq!(sandbox.repo().head().unwrap(), Head::Branch { name: "main".to_owned(), tip: None });
+        assert_eq!(sandbox.repo().default_branch().as_deref(), Some("main"));
+    }
+
+    #[test]
+    fn what_is_no_working_tree_is_said_so() {
+        let sandbox = Sandbox::empty();
+        assert!(matches!(Repo::discover(&sandbox.path()), Err(GitError::NotARepository { .. })));
+        assert!(matches!(Repo::discover(&sandbox.outside("nowhere")), Err(GitError::Io { .. })));
+        sandbox.run(&["init", "-q", "--bare", "bare.git"]);
+        let error = Repo::discover(&sandbox.path().join("bare.git")).unwrap_err();
+        assert!(matches!(error, GitError::Bare { .. }), "{error}");
+        let sandbox = Sandbox::new();
+        assert!(Repo::discover(&sandbox.path().join(".git/hooks")).is_err());
+    }
+
+    #[test]
+    fn a_format_that_cannot_be_read_is_named() {
+        for (format, word) in [("--ref-format=reftable", "reftable"), ("--object-format=sha256", "sha256")] {
+            let sandbox = Sandbox::empty();
+            sandbox.run(&["init", "-q", format]);
+            let error = Repo::discover(&sandbox.path()).unwrap_err();
+            assert!(matches!(&error, GitError::Unsupported { .. }), "{format}: {error}");
+            assert!(error.to_string().contains(word), "{error}");
+        }
+        let sandbox = Sandbox::new();
+        sandbox.run(&["config", "core.repositoryformatversion", "1"]);
+        sandbox.run(&["config", "extensions.frobnicate", "true"]);
+        let error = Repo::discover(&sandbox.path()).unwrap_err();
+        assert!(error.to_string().contains("extensions.frobnicate"), "{error}");
+    }
+
+    #[test]
+    fn linked_worktrees_and_submodules_know_their_place() {
+        let sandbox = Sandbox::new();
+        sandbox.write("a", "1");
+        let tip = sandbox.commit_all("first");
+        let linked = sandbox.linked_worktree("linked");
+        let repo = Repo::discover(&linked).unwrap();
+        let place = repo.place();
+        assert_eq!(
+            (place.worktree.as_path(), place.linked, place.submodule),
+            (linked.as_path(), true, false)
+        );
+        assert_eq!(place.git_dir, sandbox.path().join(".git/worktrees/linked"));
+        assert_eq!(place.common_dir, sandbox.path().join(".git"));
+        assert_eq!(repo.hooks_dir(), sandbox.path().join(".git/hooks"));
+        assert_eq!(repo.head().unwrap().branch(), Some("linked"));
+        assert_eq!(sandbox.repo().branch_tip("linked").unwrap(), Some(tip.clone()));
+
+        let source = sandbox.path().to_string_lossy().into_owned();
+        let other = Sandbox::new();
+        other.run(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", &source, "libs/sub"]);
+        let repo = Repo::discover(&other.path().join("libs/sub")).unwrap();
+        let place = repo.place();
+        assert_eq!(place.worktree, other.path().join("libs/sub"));
+        assert!(place.submodule && !place.linked);
+        assert_eq!(place.git_dir, other.path().join(".git/modules/libs/sub"));
+        assert_eq!(repo.head().unwrap().tip(), Some(&tip));
+        assert!(!other.repo().place().submodule);
+        // Its own work is not its superproject's, until other commits are checked out.
+        other.commit_all("a submodule");
+        std::fs::write(other.path().join("libs/sub/new"), "1").unwrap();
+        assert!(other.repo().dirty(&other.env()).unwrap().is_empty());
+        for args in
+            [&["add", "new"][..], &["-c", "user.name=x", "-c", "user.email=x", "commit", "-q", "-m", "x"]]
+        {
+            other.run_in(&other.path().join("libs/sub"), args);
+        }
+        let dirty = other.repo().dirty(&other.env()).unwrap();
+        assert_eq!(dirty.len(), 1);
+        assert!(dirty[0].fingerprint.starts_with("commit:") && dirty[0].fingerprint.len() > 40);
+    }
+
+    #[test]
+    fn a_worktree_of_a_bare_repository_is_one() {
+        let sandbox = Sandbox::new();
+        sandbox.write("a", "1");
+        sandbox.commit_all("first");
+        let bare = sandbox.outside("bare.git");
+        sandbox.run(&["clone", "-q", "--bare", ".", &bare.to_string_lossy()]);
+        let work = sandbox.outside("work");
+        sandbox.run_in(&bare, &["worktree", "add", "-q", &work.to_string_lossy(), "main"]);
+        let repo = Repo::discover(&work).unwrap();
+        assert_eq!((repo.place().worktree.as_path(), repo.place().linked), (work.as_path(), true));
+        assert_eq!(repo.place().common_dir, bare);
+    }
+
+    #[test]
+    fn what_git_is_in_the_middle_of() {
+        let sandbox = Sandbox::new();
+        sandbox.write("a", "1");
+        sandbox.commit_all("first");
+        sandbox.run(&["checkout", "-q", "-b", "side"]);
+        sandbox.write("a", "2");
+        let side = sandbox.commit_all("side");
+        sandbox.run(&["checkout", "-q", "main"]);
+        sandbox.write("a", "3");
+        sandbox.commit_all("main");
+        let repo = sandbox.repo();
+        assert_eq!(repo.operation(), None);
+        for (begin, abort, operation) in [
+            (&["merge", "side"][..], &["merge", "--abort"][..], Operation::Merge),
+            (&["cherry-pick", "side"], &["cherry-pick", "--abort"], Operation::CherryPick),
+            (&["rebase", "side"], &["rebase", "--abort"], Operation::Rebase),
+            (&["rebase", "--apply", "side"], &["rebase", "--abort"], Operation::Rebase),
+            (&["revert", "--no-edit", "HEAD~1"], &["revert", "--abort"], Operation::Revert),
+            (&["bisect", "start"], &["bisect", "reset"], Operation::Bisect),
+        ] {
+            sandbox.try_run(begin);
+            assert_eq!(repo.operation(), Some(operation), "{begin:?}");
+            sandbox.run(abort);
+            assert_eq!(repo.operation(), None, "{abort:?}");
+        }
+        sandbox.run(&["checkout", "-q", "--detach", "side"]);
+        assert_eq!(repo.head().unwrap(), Head::Detached(side.clone()));
+        assert_eq!(repo.branch_tip("nowhere").unwrap(), None);
+        assert_eq!(repo.branch_tip("no way").unwrap(), None);
+        assert_eq!(repo.find_commit(side.short()).unwrap(), side);
+        assert!(repo.find_commit("feedfeed").is_err() && repo.find_commit("HEAD").is_err());
+    }
+
+    #[test]
+    fn branches_are_made() {
+        let sandbox = Sandbox::new();
+        crate::switch_new_branch(&sandbox.git(), "loop/unborn").unwrap();
+        assert_eq!(sandbox.repo().head().unwrap().branch(), Some("loop/unborn"));
+        sandbox.write("a", "1");
+        let tip = sandbox.commit_all("first");
+        let repo = sandbox.repo();
+        assert_eq!(repo.default_branch().as_deref(), Some("loop/unborn"), "the only one");
+        repo.create_branch("main", &tip).unwrap();
+        assert_eq!(repo.default_branch().as_deref(), Some("main"));
+        assert!(repo.create_branch("main", &tip).is_err());
+        assert!(!repo.branch_is_free("main").unwrap() && repo.branch_is_free("loop/x").unwrap());
+        assert!(!repo.branch_is_free("no way").unwrap());
+        sandbox.write("a", "changed");
+        crate::switch_new_branch(&sandbox.git(), "loop/x").unwrap();
+        assert_eq!(sandbox.read("a"), "changed");
+        for bad in ["main", "-f", "no way", "loop"] {
+            assert!(
+                matches!(crate::switch_new_branch(&sandbox.git(), bad), Err(GitError::Refused { .. })),
+                "{bad}"
+            );
+        }
+    }
+}
