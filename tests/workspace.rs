@@ -122,7 +122,13 @@ fn only_the_command_prints_and_reads_the_environment() {
 fn is_library_source(file: &str) -> bool {
     let Some(rest) = file.strip_prefix("crates/") else { return false };
     let Some((package, inside)) = rest.split_once('/') else { return false };
-    !["cli", "testkit"].contains(&package) && inside.starts_with("src/") && inside.ends_with(".rs")
+    // Whole files that are compiled for tests only.
+    let for_tests =
+        inside.contains("/tests/") || inside.ends_with("/tests.rs") || inside.ends_with("/testing.rs");
+    !["cli", "testkit"].contains(&package)
+        && inside.starts_with("src/")
+        && inside.ends_with(".rs")
+        && !for_tests
 }
 
 #[test]

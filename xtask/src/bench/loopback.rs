@@ -6,12 +6,13 @@ use std::process::{Child, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 
 use super::lab::Lab;
 use super::{Row, median, timed};
 
 const REQUESTS: usize = 300;
+const CLIENTS: usize = 8;
 
 /// Measures one router with no loop.
 pub(super) fn run(lab: &Lab) -> Result<Vec<Row>> {
@@ -27,12 +28,36 @@ pub(super) fn run(lab: &Lab) -> Result<Vec<Row>> {
         health_times.push(request(router.address)?);
     }
     let floor = median(&mut floor_times);
+    let floor_rate = per_second(echo)?;
+    let rate = per_second(router.address)?;
     Ok(vec![
         timed("start to the first answer", &mut start, None),
         Row { what: "memory at rest".to_owned(), figure: router.memory()?, ratio: None },
         timed("round trip, new connection, no work (floor)", &mut floor_times, None),
         timed("GET /health, new connection", &mut health_times, Some(floor)),
+        Row {
+            what: format!("{CLIENTS} clients, no work (floor)"),
+            figure: format!("{floor_rate:.0} /s"),
+            ratio: None,
+        },
+        Row {
+            what: format!("{CLIENTS} clients, GET /health"),
+            figure: format!("{rate:.0} /s"),
+            ratio: Some(rate / floor_rate),
+        },
     ])
+}
+
+/// Requests per second that several clients get out of a server, each request on a new connection.
+fn per_second(address: SocketAddr) -> Result<f64> {
+    let start = Instant::now();
+    let clients: Vec<_> = (0..CLIENTS)
+        .map(|_| thread::spawn(move || (0..REQUESTS).try_for_each(|_| request(address).map(drop))))
+        .collect();
+    for client in clients {
+        client.join().map_err(|_| anyhow!("a client panicked"))??;
+    }
+    Ok((CLIENTS * REQUESTS) as f64 / start.elapsed().as_secs_f64())
 }
 
 /// A running router; dropping it ends it.

@@ -4,6 +4,7 @@
 //! is measured beside its floor, turn and turn about, and what counts is the ratio. The program under test is the
 //! one that users get (profile `dist`).
 
+mod append;
 mod hook;
 mod lab;
 mod loopback;
@@ -27,6 +28,7 @@ struct Bench {
 const TABLE: &[Bench] = &[
     Bench { name: "hook", about: "time added to `git commit`", run: hook::run },
     Bench { name: "parse", about: "reading STATUS.md as it grows", run: parse::run },
+    Bench { name: "append", about: "adding a section as STATUS.md grows", run: append::run },
     Bench { name: "router", about: "start, memory at rest, loopback requests", run: loopback::run },
 ];
 

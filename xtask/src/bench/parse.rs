@@ -2,13 +2,15 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::Result;
 
 use super::lab::{LOOP_YAML, Lab, time};
 use super::{Row, median, timed};
 
-const SIZES: &[(&str, usize)] =
+/// How large STATUS.md is, in words and in bytes.
+pub(super) const SIZES: &[(&str, usize)] =
     &[("10 kB", 10_000), ("100 kB", 100_000), ("1 MB", 1_000_000), ("10 MB", 10_000_000)];
 const READS: usize = 9;
 
@@ -33,12 +35,12 @@ pub(super) fn run(lab: &Lab) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-fn repeat(mut once: impl FnMut() -> Result<std::time::Duration>) -> Result<Vec<std::time::Duration>> {
+fn repeat(mut once: impl FnMut() -> Result<Duration>) -> Result<Vec<Duration>> {
     (0..READS).map(|_| once()).collect()
 }
 
 /// A STATUS.md of about `size` bytes, as agents write them: prose, a list, a fence, now and then a table.
-fn status(size: usize) -> String {
+pub(super) fn status(size: usize) -> String {
     let mut text = String::from("# Bench\n\n<!-- loop: bench -->\n");
     let mut turn = 0;
     while text.len() < size {
