@@ -135,6 +135,13 @@ impl RouterLine {
         self.answer::<Value>(request.timeout(Duration::from_secs(30))).await.map(drop)
     }
 
+    /// Asks for a wake; `None` when none came in time.
+    pub(crate) async fn wait(&self, path: &str) -> Result<Option<String>, Failure> {
+        let request = self.get_request(path).timeout(Duration::from_secs(70));
+        let answer: Value = self.answer(request).await?;
+        Ok(answer.get("text").and_then(Value::as_str).map(str::to_owned))
+    }
+
     async fn answer<T: serde::de::DeserializeOwned>(&self, request: reqwest::RequestBuilder) -> Result<T, Failure> {
         let unreachable = |error: reqwest::Error| {
             Failure::ours(anyhow::Error::new(error.without_url()).context(format!(
@@ -144,6 +151,9 @@ impl RouterLine {
             .next("`loop doctor` looks for the cause; `loop router` starts one")
         };
         let answer = request.send().await.map_err(unreachable)?;
+        if answer.status() == reqwest::StatusCode::NO_CONTENT {
+            return serde_json::from_value(Value::Null).map_err(Failure::ours);
+        }
         if answer.status().is_success() {
             return answer.json().await.map_err(unreachable);
         }

@@ -24,7 +24,7 @@ impl Here {
         let reader = Reader::open(&world.cwd, &world.git_env)?;
         let worktree = reader.repo().place().worktree.clone();
         let row = match store {
-            Some(store) => store.loop_at(&worktree).await?,
+            Some(store) => store.loops(false).await?.into_iter().rfind(|row| row.worktree == worktree),
             None => None,
         };
         let known = match (&row, store) {
@@ -54,6 +54,18 @@ impl Here {
     /// The row, or why there is none.
     pub(crate) fn known_row(&self) -> Result<&LoopRow, Failure> {
         self.row.as_ref().ok_or_else(no_loop)
+    }
+
+    /// The name under which a person acts here: the first of `people:` whom git knows, else the git identity.
+    pub(crate) fn person(&self, world: &World) -> String {
+        let identity = self.reader.repo().git(&world.git_env).identity().map(|(name, _)| name).ok();
+        let people = self.config(world).map(|(config, _)| config.people).unwrap_or_default();
+        let named = people.iter().find(|person| identity.as_deref().is_some_and(|name| person.matches(name)));
+        named
+            .or(people.first())
+            .map(ToString::to_string)
+            .or(identity)
+            .unwrap_or_else(|| world.env.get("USER").cloned().unwrap_or_else(|| "a person".to_owned()))
     }
 
     /// The configuration as it stands at the tip, else in the working tree.

@@ -5,7 +5,9 @@ mod commands;
 mod failure;
 mod here;
 mod output;
+mod people;
 mod settings;
+mod steering;
 mod world;
 
 use std::process::ExitCode;

@@ -66,7 +66,7 @@ impl World {
             home: folders.home_dir().to_owned(),
             config_dir,
             state_dir,
-            git_env: GitEnv::from_vars(std::env::vars_os()),
+            git_env: GitEnv::from_pairs(std::env::vars_os()),
             exe,
             color: color(std::io::stdout().is_terminal()),
             color_on_stderr: color(std::io::stderr().is_terminal()),

@@ -166,7 +166,7 @@ impl Desk {
         let worktree = row.worktree.clone();
         let git_env = self.options.git_env.clone();
         let counted = tokio::task::spawn_blocking(move || {
-            Reader::open(&worktree, &git_env).and_then(|reader| reader.repo().dirty()).map(|dirty| dirty.len())
+            Reader::open(&worktree, &git_env).and_then(|reader| reader.repo().dirty(&git_env)).map(|dirty| dirty.len())
         })
         .await;
         match counted {

@@ -37,7 +37,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use loop_store::{Store, StoreError};
-use loop_transport::{Transport, TransportOptions, WaitRoom, kinds};
+use loop_transport::{Transport, kinds};
 use tokio::sync::{Notify, broadcast, mpsc};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -106,9 +106,9 @@ impl Router {
         let store = Store::open(&options.store_url).await?;
         let listeners = rendezvous::listen(&options).await?;
         let addr = listeners.first;
-        let wait_room = WaitRoom::default();
-        let transport_options =
-            TransportOptions { tmux_socket: options.tmux_socket.clone(), wait_room: wait_room.clone() };
+        let mut transport_options = kinds::Options::new(options.state_dir.join("locks"));
+        transport_options.tmux = options.tmux.clone();
+        let wait_room = transport_options.wait_room.clone();
         let mut transports: HashMap<String, Arc<dyn Transport>> =
             kinds::TABLE.iter().map(|row| (row.name.to_owned(), (row.open)(&transport_options))).collect();
         transports.extend(options.transports.iter().cloned());

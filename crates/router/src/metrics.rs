@@ -1,8 +1,5 @@
 //! Five counters and two gauges for `/metrics`, in the OpenMetrics text format.
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicI64;
-
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
@@ -22,9 +19,9 @@ pub(crate) struct Counters {
     /// Requests refused for want of the key.
     pub(crate) refused: Counter,
     /// Deliveries that are open now.
-    pub(crate) open: Gauge<i64, Arc<AtomicI64>>,
+    pub(crate) open: Gauge,
     /// Loops known now.
-    pub(crate) loops: Gauge<i64, Arc<AtomicI64>>,
+    pub(crate) loops: Gauge,
 }
 
 impl Default for Counters {
@@ -43,7 +40,7 @@ impl Default for Counters {
             counter
         });
         let gauges = [("open_deliveries", "Deliveries that are open"), ("loops", "Loops known")].map(|(name, help)| {
-            let gauge = Gauge::<i64, Arc<AtomicI64>>::default();
+            let gauge = Gauge::<i64>::default();
             registry.register(name, help, gauge.clone());
             gauge
         });

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use loop_core::Profile;
 use loop_git::GitEnv;
+use loop_transport::tmux::Server;
 
 use crate::key::Key;
 
@@ -34,8 +35,8 @@ pub struct Options {
     pub kinds: BTreeMap<String, Profile>,
     /// How a person is reached.
     pub tell: crate::tell::Tell,
-    /// The tmux program's socket, when not the default one.
-    pub tmux_socket: Option<PathBuf>,
+    /// The tmux server whose windows are typed into.
+    pub tmux: Server,
     /// Transports in addition to the built-in ones, by name; one of the same name replaces it.
     pub transports: Vec<(String, std::sync::Arc<dyn loop_transport::Transport>)>,
     /// How often everything is looked at without being rung.
@@ -69,7 +70,7 @@ impl Options {
             agent_env: BTreeMap::new(),
             kinds: BTreeMap::new(),
             tell: crate::tell::Tell::default(),
-            tmux_socket: None,
+            tmux: Server::default(),
             transports: Vec::new(),
             sweep: Duration::from_secs(10),
             look: Duration::from_secs(1),

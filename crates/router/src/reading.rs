@@ -142,6 +142,7 @@ impl Reader {
                         file: CONFIG_FILE.to_owned(),
                         line: 0,
                         column: 0,
+                        width: 0,
                         text: String::new(),
                         message: format!("not UTF-8 at byte {}", error.utf8_error().valid_up_to()),
                         hint: Some("save it as UTF-8".to_owned()),
@@ -205,6 +206,8 @@ impl Reader {
             _ => None,
         };
         let mut facts = facts(&status, &story, known);
+        facts.commits = self.commits(base.as_ref(), &tip)?;
+        facts.damaged_at = Some(tip.to_string());
         if changed_config.is_some() {
             facts.stopped = Some(Stopped {
                 why: Hold::Config,
@@ -231,6 +234,11 @@ impl Reader {
             blob => return Ok(Err(unreadable(file, &blob))),
         };
         Ok(status::parse(&bytes, cast).map(Some).map_err(|error| mend(file, &error)))
+    }
+
+    /// The loop's commits, oldest first.
+    fn commits(&self, base: Option<&CommitId>, tip: &CommitId) -> Result<Vec<String>, GitError> {
+        Ok(self.repo.log_between(base, tip)?.into_iter().map(|commit| commit.id.to_string()).collect())
     }
 
     /// The commit that opened the loop; it and what came before are no part of the loop.
@@ -314,7 +322,11 @@ fn facts(status: &Status, story: &Story, known: &Known) -> Facts {
                 (Some(_), Some(record)) => record.woken,
                 (Some(row), None) => row.up.then(|| was_woken(known, status, turn.n)),
             };
-            (turn.n, TurnFacts { commit, woken, tree: place.map(|place| place.tree.clone()), verify })
+            let tree = place.map(|place| place.tree.clone());
+            let ended = known.row.as_ref().is_some_and(|row| row.state == "passed")
+                && turn.n == known.turns.len()
+                && same.is_some_and(|record| record.fingerprint == turn.fingerprint);
+            (turn.n, TurnFacts { commit, woken, tree, verify, ended })
         })
         .collect();
     let row = known.row.as_ref();
@@ -330,6 +342,8 @@ fn facts(status: &Status, story: &Story, known: &Known) -> Facts {
         resumed: row.and_then(|row| row.resumed.clone()),
         accepted: row.and_then(|row| row.accepted.clone()),
         damage,
+        damaged_at: None,
+        commits: Vec::new(),
         stopped: stopped(status, known),
     }
 }

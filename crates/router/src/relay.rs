@@ -322,7 +322,6 @@ fn turns_to_record(known: &Known, observed: &Observed) -> Vec<TurnRecord> {
                 commit: facts.and_then(|facts| facts.commit.clone()),
                 woken: facts.and_then(|facts| facts.woken),
                 answered: answered || kept.is_some(),
-                ..TurnRecord::default_times()
             }
         })
         .collect()

@@ -73,6 +73,8 @@ impl Desk {
                 env: agent_environment(entry, &self.options.agent_env),
                 conversation: session.conversation.clone(),
                 outputs: self.options.state_dir.join("outputs").join(&row.id),
+                git_dir: Some(row.common_dir.clone()),
+                verify: config.verify.as_ref().map(|words| words.join(" ")),
             },
         }))
     }

@@ -4,7 +4,7 @@
 
 use jiff::Timestamp;
 use loop_core::decide::{Accept, Resume};
-use loop_core::{Config, Name};
+use loop_core::{Config, Name, config};
 use loop_store::{LoopPatch, LoopRow, Store, StoreError};
 use serde::{Deserialize, Serialize};
 
@@ -149,7 +149,7 @@ pub async fn steer(store: &Store, loop_id: &str, command: &Steer, now: Timestamp
                 })
                 .map(drop)
                 .or_else(|error| error.map_or(Ok(()), |error| Err(SteerError::Config(error.to_string()))))?;
-            patch.approved = Some(Some(Config::hash(text)));
+            patch.approved = Some(Some(config::hash(text)));
             patch.approved_text = Some(Some(text.clone()));
             "loop.yaml approved".to_owned()
         }

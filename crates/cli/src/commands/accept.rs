@@ -1,6 +1,9 @@
 //! `loop accept`.
 
-use crate::failure::{Done, Failure};
+use loop_router::steer::Steer;
+
+use crate::failure::Done;
+use crate::steering::Helm;
 use crate::world::World;
 
 /// End the loop as passed by you
@@ -16,6 +19,10 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) async fn run(world: &World, args: Args) -> Done {
-    let _ = (world, args);
-    Err(Failure::say("not built yet"))
+    let mut helm = Helm::take(world, "accept").await?;
+    let (after_turn, commit) = helm.seen(world).await?;
+    let by = helm.here.person(world);
+    let short = commit.as_deref().map_or("the tip", |commit| &commit[..7.min(commit.len())]).to_owned();
+    let said = format!("accepted by {by} at {short}; `loop archive` puts the loop away.");
+    helm.steer(&Steer::Accept { by, why: args.message, after_turn, commit }, args.json, &said).await
 }

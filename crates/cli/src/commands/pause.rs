@@ -1,6 +1,9 @@
 //! `loop pause`.
 
-use crate::failure::{Done, Failure};
+use loop_router::steer::Steer;
+
+use crate::failure::Done;
+use crate::steering::Helm;
 use crate::world::World;
 
 /// No more wakes until loop resume
@@ -16,6 +19,7 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) async fn run(world: &World, args: Args) -> Done {
-    let _ = (world, args);
-    Err(Failure::say("not built yet"))
+    let helm = Helm::take(world, "pause").await?;
+    let said = "paused: nobody is woken until `loop resume`; who works now finishes its turn.";
+    helm.steer(&Steer::Pause { why: args.message }, args.json, said).await
 }

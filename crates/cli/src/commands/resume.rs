@@ -1,6 +1,9 @@
 //! `loop resume`.
 
-use crate::failure::{Done, Failure};
+use loop_router::steer::Steer;
+
+use crate::failure::Done;
+use crate::steering::Helm;
 use crate::world::World;
 
 /// Go on: limits start afresh, a block is answered, dead wakes are tried again
@@ -22,6 +25,12 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) async fn run(world: &World, args: Args) -> Done {
-    let _ = (world, args);
-    Err(Failure::say("not built yet"))
+    let mut helm = Helm::take(world, "resume").await?;
+    let (after_turn, _) = helm.seen(world).await?;
+    let said = match &args.to {
+        Some(name) => format!("resumed: the turn goes to {name}; limits start afresh."),
+        None => "resumed: limits start afresh.".to_owned(),
+    };
+    let command = Steer::Resume { after_turn, to: args.to, rounds: args.rounds, hours: args.hours };
+    helm.steer(&command, args.json, &said).await
 }

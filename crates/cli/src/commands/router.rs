@@ -1,6 +1,15 @@
 //! `loop router`.
 
-use crate::failure::{Done, Failure};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use loop_router::{Router, StartError};
+use tracing_subscriber::EnvFilter;
+
+use crate::client::RouterLine;
+use crate::commands::DONE;
+use crate::failure::{Done, Failure, NOTHING};
+use crate::output;
 use crate::world::World;
 
 /// Run the router in the foreground
@@ -25,6 +34,62 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) async fn run(world: &World, args: Args) -> Done {
-    let _ = (world, args);
-    Err(Failure::say("not built yet"))
+    if args.stop {
+        return stop(world).await;
+    }
+    let mut options = world.router_options()?;
+    options.anywhere = args.anywhere;
+    if let Some(port) = args.port {
+        options.listen.set_port(port);
+        options.port_may_move = false;
+    }
+    if let Some(ip) = args.listen {
+        options.listen.set_ip(ip);
+    }
+    log_to_stderr(world, args.json);
+    let router = Router::start(options).await.map_err(|error| match error {
+        StartError::Store(error) => Failure::from(error),
+        StartError::State { .. } => Failure::ours(error),
+        error => Failure::users(error),
+    })?;
+    output::note(format!("loop router: listening on http://{} (pid {})", router.addr(), std::process::id()));
+    router.run(asked_to_stop()).await;
+    Ok(DONE)
+}
+
+/// Ends with the first Ctrl-C, SIGTERM or SIGHUP.
+async fn asked_to_stop() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let wait = |kind: SignalKind| async move {
+        match signal(kind) {
+            Ok(mut signals) => drop(signals.recv().await),
+            Err(_) => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        () = wait(SignalKind::interrupt()) => {}
+        () = wait(SignalKind::terminate()) => {}
+        () = wait(SignalKind::hangup()) => {}
+    }
+}
+
+async fn stop(world: &World) -> Done {
+    let Some(router) = RouterLine::find(world).await? else {
+        output::line("no router runs.");
+        return Ok(ExitCode::from(NOTHING));
+    };
+    router.post::<serde_json::Value>("/api/router/stop", &serde_json::json!({})).await?;
+    while world.router_file().exists() && RouterLine::find(world).await?.is_some_and(|now| now.file == router.file) {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    output::line(format!("the router (pid {}) has stopped.", router.file.pid));
+    Ok(DONE)
+}
+
+fn log_to_stderr(world: &World, json: bool) {
+    let filter = world.env.get("LOOP_LOG").map_or("info", String::as_str);
+    let filter = EnvFilter::try_new(filter).unwrap_or_else(|_| EnvFilter::new("info"));
+    let layer = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    // A second logger in one process is no error of the user's.
+    let _ = if json { layer.json().try_init() } else { layer.with_ansi(world.color_on_stderr).try_init() };
 }

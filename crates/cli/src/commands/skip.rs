@@ -1,6 +1,9 @@
 //! `loop skip`.
 
-use crate::failure::{Done, Failure};
+use loop_router::steer::Steer;
+
+use crate::failure::Done;
+use crate::steering::Helm;
 use crate::world::World;
 
 /// Leave an agent out of the rotation without editing it
@@ -18,6 +21,11 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) async fn run(world: &World, args: Args) -> Done {
-    let _ = (world, args);
-    Err(Failure::say("not built yet"))
+    let helm = Helm::take(world, "skip").await?;
+    let said = if args.undo {
+        format!("{} takes part again.", args.name)
+    } else {
+        format!("{} is left out; `loop skip {} --undo` takes it in again.", args.name, args.name)
+    };
+    helm.steer(&Steer::Skip { name: args.name, undo: args.undo }, args.json, &said).await
 }

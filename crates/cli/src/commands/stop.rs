@@ -1,6 +1,9 @@
 //! `loop stop`.
 
-use crate::failure::{Done, Failure};
+use loop_router::steer::Steer;
+
+use crate::failure::Done;
+use crate::steering::Helm;
 use crate::world::World;
 
 /// Interrupt whoever works now, and pause
@@ -16,6 +19,11 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) async fn run(world: &World, args: Args) -> Done {
-    let _ = (world, args);
-    Err(Failure::say("not built yet"))
+    let helm = Helm::take(world, "stop").await?;
+    let said = if helm.client.router.is_some() {
+        "stopped: who worked was interrupted, and nobody is woken until `loop resume`."
+    } else {
+        "paused: no router runs that could interrupt anybody; nobody is woken until `loop resume`."
+    };
+    helm.steer(&Steer::Stop { why: args.message }, args.json, said).await
 }

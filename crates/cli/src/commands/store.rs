@@ -1,6 +1,10 @@
 //! `loop store`.
 
+use loop_store::Store;
+
+use crate::commands::DONE;
 use crate::failure::{Done, Failure};
+use crate::output;
 use crate::world::World;
 
 /// Where the state is, and whether it is whole
@@ -12,9 +16,31 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) async fn run(world: &World, args: Args) -> Done {
-    let _ = (world, args);
-    Err(Failure::say("not built yet"))
+    match args.action {
+        Action::Where => {
+            output::line(world.store_url());
+            Ok(DONE)
+        }
+        Action::Check { json } => {
+            let store = Store::open(&world.store_url()).await?;
+            let report = store.check().await?;
+            if json {
+                output::json(&report);
+            } else {
+                output::line(format!("{}: {}", world.store_url(), if report.is_whole() { "whole" } else { "damaged" }));
+                for line in report.lines() {
+                    output::line(format!("  {line}"));
+                }
+            }
+            if report.is_whole() {
+                return Ok(DONE);
+            }
+            Err(Failure::ours(anyhow::anyhow!("the store is damaged"))
+                .next("keep a copy of the file, then move it away; git holds every turn, and `loop up` makes a new store"))
+        }
+    }
 }
+
 
 /// What to do with the store.
 #[derive(Debug, clap::Subcommand)]

@@ -1,6 +1,10 @@
 //! `loop tell`.
 
+use loop_router::tell::Message;
+
+use crate::commands::DONE;
 use crate::failure::{Done, Failure};
+use crate::output;
 use crate::world::World;
 
 /// Try the channels that reach a person
@@ -12,7 +16,20 @@ pub(crate) struct Args {
 }
 
 /// Runs the command.
-pub(crate) async fn run(world: &World, args: Args) -> Done {
-    let _ = (world, args);
-    Err(Failure::say("not built yet"))
+pub(crate) async fn run(world: &World, _args: Args) -> Done {
+    let message = Message {
+        title: "loop: a test".to_owned(),
+        text: "This is how loop reaches you when a loop is held, blocked, dead or passed.".to_owned(),
+        repo: world.cwd.display().to_string(),
+    };
+    match world.tell()?.send(&message).await {
+        Ok(()) => {
+            output::line("told: the command of `tell:` ended with 0.");
+            Ok(DONE)
+        }
+        Err(error) => Err(Failure::users(error).next(format!(
+            "set `tell: {{command: [PROGRAM, \"{{title}}\", \"{{text}}\"]}}` in {}",
+            world.config_dir.join("config.yaml").display()
+        ))),
+    }
 }

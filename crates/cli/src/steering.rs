@@ -1,0 +1,57 @@
+//! What the steering commands share: find the loop, let only people pass, do it, say how the loop stands now.
+
+use loop_router::reading::Reading;
+use loop_router::steer::Steer;
+use loop_store::LoopRow;
+use serde_json::json;
+
+use crate::client::Client;
+use crate::commands::DONE;
+use crate::failure::{Done, Failure};
+use crate::here::Here;
+use crate::output;
+use crate::people::only_people;
+use crate::world::World;
+
+/// A loop that is about to be steered.
+pub(crate) struct Helm {
+    /// Store and router.
+    pub(crate) client: Client,
+    /// The loop around the current folder.
+    pub(crate) here: Here,
+    /// Its row.
+    pub(crate) row: LoopRow,
+}
+
+impl Helm {
+    /// Takes the helm of the loop around the current folder, if a person asks for it.
+    pub(crate) async fn take(world: &World, what: &str) -> Result<Self, Failure> {
+        let client = Client::open(world).await?;
+        let here = Here::open(world, Some(&client.store)).await?;
+        let row = here.known_row()?.clone();
+        only_people(&client, &row, what).await?;
+        Ok(Self { client, here, row })
+    }
+
+    /// The number of turns and the tip as they stand now; also where STATUS.md cannot be read, as on record.
+    pub(crate) async fn seen(&mut self, world: &World) -> Result<(usize, Option<String>), Failure> {
+        match self.here.read(world)? {
+            Reading::Loop(observed) => Ok((observed.status.turns.len(), Some(observed.tip.to_string()))),
+            _ => Ok((self.client.store.turns(&self.row.id).await?.len(), self.row.tip.clone())),
+        }
+    }
+
+    /// Does it and says so.
+    pub(crate) async fn steer(&self, command: &Steer, json: bool, said: &str) -> Done {
+        self.client.steer(&self.row.id, command).await?;
+        if json {
+            output::json(&json!({"status": "ok", "loop": self.row.id, "done": said}));
+        } else {
+            output::line(said);
+            if self.client.router.is_none() {
+                output::note("the router is not running; it follows this when it is back (`loop up`).");
+            }
+        }
+        Ok(DONE)
+    }
+}
