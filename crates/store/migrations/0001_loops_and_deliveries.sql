@@ -72,8 +72,9 @@ CREATE TABLE deliveries (
 CREATE UNIQUE INDEX deliveries_one_out ON deliveries (loop_id, agent_key)
     WHERE state IN ('typing', 'typed', 'submitted', 'started', 'unknown');
 
--- The courier asks for these again and again, while the finished ones pile up.
-CREATE INDEX deliveries_untyped ON deliveries (not_before) WHERE state IN ('queued', 'waiting');
+-- These are asked for again and again, while the finished ones pile up. A query uses one of them only where it
+-- has the same condition word for word.
+CREATE INDEX deliveries_untyped ON deliveries (loop_id, agent_key) WHERE state IN ('queued', 'waiting');
 CREATE INDEX deliveries_open ON deliveries (loop_id)
     WHERE state NOT IN ('answered', 'superseded', 'unanswered', 'dead');
 

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use loop_core::{Delivery, DeliveryState};
 
 use crate::columns;
-use crate::error::{Fault, StoreError};
+use crate::error::StoreError;
 use crate::ledger::{self, DeliveryRow};
 use crate::store::Store;
 
@@ -37,10 +37,12 @@ impl Store {
                        AND l.up AND l.paused IS NULL AND l.ended_at IS NULL
                        AND NOT EXISTS (
                            SELECT 1 FROM deliveries o
-                           WHERE o.loop_id = d.loop_id AND o.agent_key = d.agent_key AND o.seq <> d.seq
-                             AND (o.state IN ('typing', 'typed', 'submitted', 'started', 'unknown')
-                                  OR (o.state IN ('queued', 'waiting') AND o.lease_owner IS NOT NULL
-                                      AND o.lease_until > ?3)))
+                           WHERE o.loop_id = d.loop_id AND o.agent_key = d.agent_key
+                             AND o.state IN ('typing', 'typed', 'submitted', 'started', 'unknown'))
+                       AND NOT EXISTS (
+                           SELECT 1 FROM deliveries o
+                           WHERE o.loop_id = d.loop_id AND o.agent_key = d.agent_key
+                             AND o.state IN ('queued', 'waiting') AND o.lease_until > ?3)
                      GROUP BY d.loop_id, d.agent_key)
                  RETURNING *",
             )
@@ -186,8 +188,8 @@ impl Store {
             let mut transaction = self.begin().await?;
             let held: Vec<(String, Option<String>)> = sqlx::query_as(
                 "SELECT id, lease_owner FROM deliveries
-                 WHERE state IN ('typing', 'typed')
-                    OR (state IN ('queued', 'waiting') AND lease_owner IS NOT NULL)
+                 WHERE state NOT IN ('answered', 'superseded', 'unanswered', 'dead')
+                   AND (state IN ('typing', 'typed') OR lease_owner IS NOT NULL)
                  ORDER BY seq",
             )
             .fetch_all(&mut *transaction)
@@ -256,10 +258,23 @@ impl Store {
     /// # Errors
     /// Fails when the store cannot be read.
     pub async fn open_deliveries(&self, loop_id: Option<&str>) -> Result<Vec<Delivery>, StoreError> {
-        let query = "SELECT * FROM deliveries
-                     WHERE state NOT IN ('answered', 'superseded', 'unanswered', 'dead')
-                       AND (?1 IS NULL OR loop_id = ?1) ORDER BY seq";
-        let work = async { self.rows(sqlx::query_as(query).bind(loop_id)).await };
+        // Sorted here: to sort by itself, SQLite would walk through every delivery there ever was.
+        let query = match loop_id {
+            Some(_) => {
+                "SELECT * FROM deliveries
+                 WHERE state NOT IN ('answered', 'superseded', 'unanswered', 'dead') AND loop_id = ?1"
+            }
+            None => {
+                "SELECT * FROM deliveries
+                 WHERE state NOT IN ('answered', 'superseded', 'unanswered', 'dead') AND ?1 IS NULL"
+            }
+        };
+        let work = async {
+            let query = sqlx::query_as(query).bind(loop_id);
+            let mut rows: Vec<DeliveryRow> = query.fetch_all(self.reader()).await?;
+            rows.sort_by_key(|row| row.seq);
+            Ok(rows.into_iter().map(|row| row.delivery).collect())
+        };
         self.settle("read the deliveries", work.await)
     }
 
@@ -268,16 +283,12 @@ impl Store {
     /// # Errors
     /// Fails when the store cannot be read.
     pub async fn deliveries(&self, loop_id: &str, limit: usize) -> Result<Vec<Delivery>, StoreError> {
-        let query = "SELECT * FROM deliveries WHERE loop_id = ?1 ORDER BY seq DESC LIMIT ?2";
-        let work = async { self.rows(sqlx::query_as(query).bind(loop_id).bind(columns::int(limit))).await };
+        let work = async {
+            let query = "SELECT * FROM deliveries WHERE loop_id = ?1 ORDER BY seq DESC LIMIT ?2";
+            let query = sqlx::query_as(query).bind(loop_id).bind(columns::int(limit));
+            let rows: Vec<DeliveryRow> = query.fetch_all(self.reader()).await?;
+            Ok(rows.into_iter().map(|row| row.delivery).collect())
+        };
         self.settle("read the deliveries", work.await)
-    }
-
-    async fn rows<'q>(
-        &self,
-        query: sqlx::query::QueryAs<'q, sqlx::Sqlite, DeliveryRow, sqlx::sqlite::SqliteArguments>,
-    ) -> Result<Vec<Delivery>, Fault> {
-        let rows = query.fetch_all(self.reader()).await?;
-        Ok(rows.into_iter().map(|row| row.delivery).collect())
     }
 }

@@ -170,7 +170,8 @@ impl Fault {
 pub(crate) const KEEP: &str = "it was left as it is; move it, its -wal and its -shm file away to start with an \
                                empty store (turns and verdicts are in git)";
 
-const DAMAGED: &str = "the file is damaged or is no SQLite database; it was left as it is; move it, its -wal and \
+/// What is said of a file that SQLite cannot read.
+pub(crate) const DAMAGED: &str = "the file is damaged or is no SQLite database; it was left as it is; move it, its -wal and \
                        its -shm file away to start with an empty store (turns and verdicts are in git)";
 
 /// Puts a refusal of the operating system, met while making `path`, in a caller's words.

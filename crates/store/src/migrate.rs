@@ -23,7 +23,10 @@ pub(crate) fn newest() -> i64 {
 /// Brings the store to the newest schema, after making sure that it is one; else leaves it as it is.
 pub(crate) async fn run(store: &Store) -> Result<(), Fault> {
     let mut connection = store.writer().acquire().await?;
-    let found = schema_of(&mut connection, store).await?;
+    // In a transaction, so that the values belong together while another process makes the schema.
+    let mut look = connection.begin().await?;
+    let found = schema_of(&mut look, store).await?;
+    look.rollback().await?;
     if found == 0 || journal_mode(&mut connection).await? != "wal" {
         sqlx::raw_sql("PRAGMA journal_mode = wal").execute(&mut *connection).await?;
     }

@@ -13,7 +13,7 @@ use sqlx::pool::PoolOptions;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteSynchronous};
 use sqlx::{ConnectOptions, Sqlite};
 
-use crate::error::{StoreError, from_io};
+use crate::error::{DAMAGED, StoreError, from_io};
 use crate::migrate;
 use crate::store::Store;
 
@@ -21,6 +21,8 @@ use crate::store::Store;
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How long a task waits for its turn at the connections of its own process.
 const QUEUE: Duration = Duration::from_secs(30);
+/// The shortest file that can be a SQLite database: one page of the smallest size.
+const SHORTEST: u64 = 512;
 /// How many connections read.
 const READERS: u32 = 3;
 
@@ -130,6 +132,10 @@ fn make_file(path: &Path) -> Result<(), StoreError> {
         builder.create(folder).map_err(|source| from_io(folder, source))?;
     }
     match fs::metadata(path) {
+        // SQLite takes a file that is too short for its header to be empty, and would write over it.
+        Ok(found) if found.is_file() && (1..SHORTEST).contains(&found.len()) => {
+            return Err(StoreError::Corrupt { path: path.to_owned(), advice: DAMAGED.to_owned() });
+        }
         Ok(found) if found.is_file() => return Ok(()),
         Ok(_) => {
             let source = std::io::Error::other("it is not a regular file");
