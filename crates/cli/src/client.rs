@@ -72,7 +72,7 @@ impl Client {
     }
 
     /// Forgets how an agent is reached.
-    pub(crate) async fn forget_session(&self, loop_id: &str, agent: &Name) -> Result<(), Failure> {
+    pub(crate) async fn forget_session(&self, loop_id: &str, agent: &Name) -> Result<bool, Failure> {
         Ok(self.store.forget_session(loop_id, agent).await?)
     }
 

@@ -6,6 +6,7 @@ mod failure;
 mod here;
 mod output;
 mod people;
+mod section;
 mod settings;
 mod steering;
 mod world;

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use etcetera::BaseStrategy;
 use loop_git::GitEnv;
 use loop_router::tell::Tell;
+use loop_transport::tmux::Server;
 use loop_router::{Key, Options};
 
 use crate::failure::Failure;
@@ -66,7 +67,7 @@ impl World {
             home: folders.home_dir().to_owned(),
             config_dir,
             state_dir,
-            git_env: GitEnv::from_pairs(std::env::vars_os()),
+            git_env: GitEnv::from_vars(std::env::vars_os()),
             exe,
             color: color(std::io::stdout().is_terminal()),
             color_on_stderr: color(std::io::stderr().is_terminal()),
@@ -106,6 +107,11 @@ impl World {
         Ok(Tell { command, env: self.env.clone() })
     }
 
+    /// The tmux server of this user.
+    pub(crate) fn tmux(&self) -> Server {
+        Server { socket: self.settings.tmux_socket.clone(), ..Server::default() }
+    }
+
     /// What a router of this user is started with.
     pub(crate) fn router_options(&self) -> Result<Options, Failure> {
         let mut options = Options::new(self.state_dir.clone(), self.key()?, self.git_env.clone());
@@ -113,7 +119,7 @@ impl World {
         options.agent_env = self.env.clone();
         options.kinds = self.settings.kinds.clone();
         options.tell = self.tell()?;
-        options.tmux_socket = self.settings.tmux_socket.clone();
+        options.tmux = self.tmux();
         if let Some(port) = self.settings.port {
             options.listen = SocketAddr::new(options.listen.ip(), port);
             options.port_may_move = false;

@@ -20,10 +20,10 @@ use crate::world::World;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The file (default: the STATUS.md of this folder)
-    pub(crate) file: Option<std::path::PathBuf>,
+    pub(crate) file: Option<PathBuf>,
     /// The loop.yaml (default: beside the file)
     #[arg(long, value_name = "F")]
-    pub(crate) config: Option<std::path::PathBuf>,
+    pub(crate) config: Option<PathBuf>,
     /// Exit 1 unless the loop has this state
     #[arg(long, value_name = "STATE", value_parser = ["passed"])]
     pub(crate) require: Option<String>,

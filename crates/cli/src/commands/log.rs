@@ -58,7 +58,7 @@ pub(crate) async fn run(world: &World, args: Args) -> Done {
         ledger_seen = ledger.len();
         lines.sort_by_key(|(at, _)| *at);
         for (at, line) in lines {
-            let at = at.to_zoned(TimeZone::system()).strftime("%m-%d %H:%M:%S");
+            let at = TimeZone::system().to_datetime(at).strftime("%m-%d %H:%M:%S");
             output::line(format!("{at}  {line}"));
         }
         if !args.follow {

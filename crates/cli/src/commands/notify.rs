@@ -1,6 +1,13 @@
 //! `loop notify`: rings the router for HEAD. The hook calls it; nothing that is slow may stand before it.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
+
+use loop_hooks::PROBE_VARIABLE;
+use loop_hooks::notify::NotifyInput;
+
+use crate::output;
+use crate::settings::Settings;
 
 /// Ring the router for HEAD (the hook calls it)
 #[derive(Debug, clap::Args)]
@@ -11,6 +18,26 @@ pub(crate) struct Args {
 
 /// Rings. Always succeeds: a commit never fails because of it.
 pub(crate) fn run(name: Option<&str>) -> ExitCode {
-    let _ = name;
+    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let (Ok(cwd), Some(home)) = (std::env::current_dir(), variable("HOME")) else { return ExitCode::SUCCESS };
+    let folder = |name: &str, default: &str| {
+        variable(name).filter(|folder| folder.is_absolute()).unwrap_or_else(|| home.join(default)).join("agent-loop")
+    };
+    let state_dir = folder("XDG_STATE_HOME", ".local/state");
+    let settings_file = folder("XDG_CONFIG_HOME", ".config").join("config.yaml");
+    // Wrong settings are for the commands that a person calls to complain about.
+    let kinds = Settings::read(&settings_file).map(|settings| settings.kinds).unwrap_or_default();
+    let lines = loop_hooks::notify::run(NotifyInput {
+        cwd,
+        git_dir: variable("GIT_DIR"),
+        probe: variable(PROBE_VARIABLE),
+        router_file: state_dir.join("router.json"),
+        key_file: state_dir.join("key"),
+        name: name.map(str::to_owned),
+        kinds,
+    });
+    for line in lines {
+        output::note(line);
+    }
     ExitCode::SUCCESS
 }

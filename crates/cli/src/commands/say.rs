@@ -1,7 +1,15 @@
 //! `loop say`.
 
+use loop_core::append::NewSection;
+use loop_core::{Config, Name, Role};
+use loop_store::Store;
+
+use crate::commands::DONE;
+use crate::commands::commit::{on_the_loops_branch, target};
 use crate::failure::{Done, Failure};
+use crate::here::Here;
 use crate::world::World;
+use crate::{output, section};
 
 /// Add a section of your own; also reopens a passed loop
 #[derive(Debug, clap::Args)]
@@ -18,6 +26,43 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) async fn run(world: &World, args: Args) -> Done {
-    let _ = (world, args);
-    Err(Failure::say("not built yet"))
+    let store = Store::open(&world.store_url()).await?;
+    let mut here = Here::open(world, Some(&store)).await?;
+    let (config, _) = here.config(world)?;
+    here.observed(world)?;
+    on_the_loops_branch(&here)?;
+    let author = author(world, &here, &config, args.author.as_deref())?;
+    let (summary, body) = split(&args.text);
+    let to = target(&config, args.to.as_deref())?;
+    let section = NewSection { author: author.clone(), to, summary, body, verdict: None };
+    let written = section::write(world, here.reader.repo(), &config, &section, Vec::new())?;
+    output::line(format!("{} {author}: {}", written.commit.short(), section.summary));
+    for line in written.lines {
+        output::note(line);
+    }
+    Ok(DONE)
+}
+
+/// Who speaks: named, else the one of `people:` whom git knows, else the only one, else the planner.
+fn author(world: &World, here: &Here, config: &Config, named: Option<&str>) -> Result<Name, Failure> {
+    let cast = config.cast();
+    let candidate = match named {
+        Some(named) => named.to_owned(),
+        None if !config.people.is_empty() => here.person(world),
+        None => config.planner.as_ref().map(ToString::to_string).unwrap_or_default(),
+    };
+    match cast.find(&candidate) {
+        Some((name, Role::Person | Role::Planner)) => Ok(name.clone()),
+        Some((name, Role::Agent)) => Err(Failure::say(format!("{name} is an agent; `loop say` is for people"))
+            .next(format!("an agent writes with `loop commit {name} -m …`"))),
+        None => Err(Failure::say("loop.yaml names nobody who could say this")
+            .next("add `people: [YOURNAME]` to loop.yaml and `loop trust` it, or name one with --as")),
+    }
+}
+
+/// The first line is the summary, the rest the body.
+fn split(text: &str) -> (String, String) {
+    let text = text.trim();
+    let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
+    (first.trim().to_owned(), rest.trim().to_owned())
 }

@@ -133,7 +133,7 @@ impl View {
             lines.push(format!("Loop: {}", plain(&headline(decision).0)));
         }
         if let Some(row) = &self.row {
-            let limit = self.rounds.as_ref().map(Rounds::words).unwrap_or_default();
+            let limit = self.rounds.as_ref().map(round_words).unwrap_or_default();
             let minutes = row.worked_ms / 60_000;
             lines.push(format!("      {} on {}, {limit}, {minutes} min of work", row.slug, row.branch));
         }
@@ -161,6 +161,14 @@ impl View {
             None => "Router: not running".to_owned(),
         });
         lines.join("\n") + "\n"
+    }
+}
+
+/// `round 2 of 8`.
+pub(crate) fn round_words(rounds: &Rounds) -> String {
+    match rounds.of {
+        Some(of) => format!("round {} of {of}", rounds.current()),
+        None => format!("round {}", rounds.current()),
     }
 }
 

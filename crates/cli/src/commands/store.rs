@@ -27,12 +27,23 @@ pub(crate) async fn run(world: &World, args: Args) -> Done {
             if json {
                 output::json(&report);
             } else {
-                output::line(format!("{}: {}", world.store_url(), if report.is_whole() { "whole" } else { "damaged" }));
-                for line in report.lines() {
-                    output::line(format!("  {line}"));
+                output::line(format!("{}: {}", world.store_url(), if report.problems.is_empty() { "whole" } else { "damaged" }));
+                output::line(format!(
+                    "  schema {} of {}, {} bytes, {} loops ({} open), {} turns, {} deliveries ({} open)",
+                    report.schema,
+                    report.newest_schema,
+                    report.bytes,
+                    report.loops,
+                    report.open_loops,
+                    report.turns,
+                    report.deliveries,
+                    report.open_deliveries
+                ));
+                for problem in &report.problems {
+                    output::line(format!("  {problem}"));
                 }
             }
-            if report.is_whole() {
+            if report.problems.is_empty() {
                 return Ok(DONE);
             }
             Err(Failure::ours(anyhow::anyhow!("the store is damaged"))
