@@ -31,19 +31,21 @@ pub(crate) async fn run(store: &Store) -> Result<(), Fault> {
         sqlx::raw_sql("PRAGMA journal_mode = wal").execute(&mut *connection).await?;
     }
 
-    // Taken even where no step is missing: this is where a store that cannot be written to shows.
     let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
     let found = schema_of(&mut transaction, store).await?;
     let missing = STEPS.iter().skip(usize::try_from(found).unwrap_or(usize::MAX));
     for step in missing {
         sqlx::raw_sql(*step).execute(&mut *transaction).await?;
     }
+    // Written even where no step was missing: this is where a store shows that cannot be written to. (A pragma
+    // takes no parameters.)
+    let mark = format!("PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {}", newest());
+    sqlx::raw_sql(sqlx::AssertSqlSafe(mark)).execute(&mut *transaction).await?;
     if found < newest() {
-        // A pragma takes no parameters.
-        let mark = format!("PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {}", newest());
-        sqlx::raw_sql(sqlx::AssertSqlSafe(mark)).execute(&mut *transaction).await?;
+        transaction.commit().await?;
+    } else {
+        transaction.rollback().await?;
     }
-    transaction.commit().await?;
     Ok(())
 }
 

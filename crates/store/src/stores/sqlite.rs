@@ -136,7 +136,7 @@ fn make_file(path: &Path) -> Result<(), StoreError> {
         Ok(found) if found.is_file() && (1..SHORTEST).contains(&found.len()) => {
             return Err(StoreError::Corrupt { path: path.to_owned(), advice: DAMAGED.to_owned() });
         }
-        Ok(found) if found.is_file() => return Ok(()),
+        Ok(found) if found.is_file() => return writable(path),
         Ok(_) => {
             let source = std::io::Error::other("it is not a regular file");
             return Err(StoreError::Io { path: path.to_owned(), source });
@@ -152,6 +152,25 @@ fn make_file(path: &Path) -> Result<(), StoreError> {
         Err(source) => Err(from_io(path, source)),
         Ok(_) => Ok(()),
     }
+}
+
+/// Makes sure that the file, and files beside it, can be written to. SQLite would find out later, and leave a log
+/// behind that nobody can write to either.
+#[cfg(unix)]
+fn writable(path: &Path) -> Result<(), StoreError> {
+    use rustix::fs::{Access, AtFlags, CWD, accessat};
+    let folder = path.parent().unwrap_or(path);
+    for (place, access) in
+        [(path, Access::READ_OK | Access::WRITE_OK), (folder, Access::WRITE_OK | Access::EXEC_OK)]
+    {
+        accessat(CWD, place, access, AtFlags::EACCESS).map_err(|errno| from_io(place, errno.into()))?;
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn writable(_: &Path) -> Result<(), StoreError> {
+    Ok(())
 }
 
 #[cfg(test)]
