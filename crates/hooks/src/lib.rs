@@ -20,6 +20,7 @@ mod install;
 mod language;
 mod managers;
 mod marked;
+pub mod notify;
 mod old_way;
 mod plan;
 mod probe;

@@ -4,4 +4,6 @@
 mod bytes;
 mod managers;
 mod proof;
+mod ring;
+mod router;
 mod world;

@@ -62,7 +62,7 @@ impl World {
         ];
         fs::write(home.join("gitconfig"), "[init]\n\tdefaultBranch = main\n").unwrap();
         let temp = home.join("tmp");
-        let env = HookEnv { git_env: GitEnv::from_pairs(pairs), loop_binary, home: home.clone(), temp };
+        let env = HookEnv { git_env: GitEnv::from_vars(pairs), loop_binary, home: home.clone(), temp };
         let repo = root.join("repo");
         fs::create_dir(&repo).unwrap();
         let world = Self { _folder: folder, home, repo, env };
