@@ -1,5 +1,7 @@
 //! The loop around the current folder.
 
+use std::path::Path;
+
 use loop_core::Config;
 use loop_router::reading::{CONFIG_FILE, Known, Observed, Reader, Reading};
 use loop_router::relay::remembered;
@@ -21,7 +23,12 @@ pub(crate) struct Here {
 impl Here {
     /// Opens the repository; `store` where there is one.
     pub(crate) async fn open(world: &World, store: Option<&Store>) -> Result<Self, Failure> {
-        let reader = Reader::open(&world.cwd, &world.git_env)?;
+        Self::at(world, &world.cwd, store).await
+    }
+
+    /// The same around another folder.
+    pub(crate) async fn at(world: &World, folder: &Path, store: Option<&Store>) -> Result<Self, Failure> {
+        let reader = Reader::open(folder, &world.git_env)?;
         let worktree = reader.repo().place().worktree.clone();
         let row = match store {
             Some(store) => store.loops(false).await?.into_iter().rfind(|row| row.worktree == worktree),

@@ -2,8 +2,10 @@
 
 mod client;
 mod commands;
+mod daemon;
 mod failure;
 mod here;
+mod launch;
 mod output;
 mod people;
 mod section;

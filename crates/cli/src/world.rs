@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use etcetera::BaseStrategy;
 use loop_git::GitEnv;
+use loop_hooks::HookEnv;
 use loop_router::tell::Tell;
 use loop_transport::tmux::Server;
 use loop_router::{Key, Options};
@@ -110,6 +111,16 @@ impl World {
     /// The tmux server of this user.
     pub(crate) fn tmux(&self) -> Server {
         Server { socket: self.settings.tmux_socket.clone(), ..Server::default() }
+    }
+
+    /// What the hook's installer needs to know.
+    pub(crate) fn hook_env(&self) -> HookEnv {
+        HookEnv {
+            git_env: self.git_env.clone(),
+            loop_binary: self.exe.clone(),
+            home: self.home.clone(),
+            temp: std::env::temp_dir(),
+        }
     }
 
     /// What a router of this user is started with.

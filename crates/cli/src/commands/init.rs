@@ -4,7 +4,7 @@ use crate::failure::{Done, Failure};
 use crate::world::World;
 
 /// Open a loop in this repository: STATUS.md, loop.yaml, the skill and the hook
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 pub(crate) struct Args {
     /// What is to be done, in a few words
     pub(crate) task: Option<String>,

@@ -1,13 +1,13 @@
 //! `loop router`.
 
 use std::process::ExitCode;
-use std::time::Duration;
 
 use loop_router::{Router, StartError};
 use tracing_subscriber::EnvFilter;
 
 use crate::client::RouterLine;
 use crate::commands::DONE;
+use crate::daemon::stop_router;
 use crate::failure::{Done, Failure, NOTHING};
 use crate::output;
 use crate::world::World;
@@ -27,6 +27,9 @@ pub(crate) struct Args {
     /// Stop the running router
     #[arg(long)]
     pub(crate) stop: bool,
+    /// Started by `loop up`: goes on when its terminal is closed
+    #[arg(long, hide = true)]
+    pub(crate) background: bool,
     /// Log as JSON lines
     #[arg(long)]
     pub(crate) json: bool,
@@ -53,23 +56,34 @@ pub(crate) async fn run(world: &World, args: Args) -> Done {
         error => Failure::users(error),
     })?;
     output::note(format!("loop router: listening on http://{} (pid {})", router.addr(), std::process::id()));
-    router.run(asked_to_stop()).await;
+    router.run(asked_to_stop(args.background)).await;
     Ok(DONE)
 }
 
-/// Ends with the first Ctrl-C, SIGTERM or SIGHUP.
-async fn asked_to_stop() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let wait = |kind: SignalKind| async move {
-        match signal(kind) {
-            Ok(mut signals) => drop(signals.recv().await),
-            Err(_) => std::future::pending().await,
-        }
-    };
+/// Ends with the first Ctrl-C or SIGTERM, and, in the foreground, when the terminal is closed.
+async fn asked_to_stop(background: bool) {
+    use tokio::signal::unix::SignalKind;
     tokio::select! {
         () = wait(SignalKind::interrupt()) => {}
         () = wait(SignalKind::terminate()) => {}
-        () = wait(SignalKind::hangup()) => {}
+        () = hangup(background) => {}
+    }
+}
+
+async fn wait(kind: tokio::signal::unix::SignalKind) {
+    match tokio::signal::unix::signal(kind) {
+        Ok(mut signals) => drop(signals.recv().await),
+        Err(_) => std::future::pending().await,
+    }
+}
+
+/// In the background the signal is taken and means nothing.
+async fn hangup(background: bool) {
+    loop {
+        wait(tokio::signal::unix::SignalKind::hangup()).await;
+        if !background {
+            return;
+        }
     }
 }
 
@@ -78,10 +92,7 @@ async fn stop(world: &World) -> Done {
         output::line("no router runs.");
         return Ok(ExitCode::from(NOTHING));
     };
-    router.post::<serde_json::Value>("/api/router/stop", &serde_json::json!({})).await?;
-    while world.router_file().exists() && RouterLine::find(world).await?.is_some_and(|now| now.file == router.file) {
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    stop_router(world, &router).await?;
     output::line(format!("the router (pid {}) has stopped.", router.file.pid));
     Ok(DONE)
 }
