@@ -12,7 +12,6 @@
 //!
 //! [`tmux`] also opens windows and waits until the agent in one is ready.
 
-mod fill;
 pub mod kinds;
 mod neutral;
 mod process;
@@ -20,7 +19,6 @@ mod search_path;
 pub mod tmux;
 mod transport;
 
-pub use fill::fill;
 pub use kinds::wait::WaitRoom;
 pub use kinds::{Options, Row, TABLE, open};
 pub use neutral::neutral;

@@ -5,31 +5,26 @@ const LINES: usize = 40;
 /// Most characters of a line that are kept.
 const COLUMNS: usize = 400;
 
-/// Returns the last lines of `text` without anything that a terminal or a reader could be fooled by: escape
-/// sequences, control and format characters; long lines are cut.
+/// Returns the last lines of `text` without anything that a terminal or a reader could be fooled by: no escape
+/// sequences, other hidden characters as their codes, long lines cut.
 pub fn neutral(text: &str) -> String {
     let plain = without_sequences(text);
-    let lines: Vec<String> = plain
-        .lines()
-        .map(|line| {
-            let kept: String = line.chars().filter(|c| !is_hidden(*c)).take(COLUMNS).collect();
-            kept.trim_end().to_owned()
-        })
-        .collect();
-    let end = lines.iter().rposition(|line| !line.is_empty()).map_or(0, |last| last + 1);
-    let lines = lines.get(..end).unwrap_or_default();
-    let lines = lines.get(lines.len().saturating_sub(LINES)..).unwrap_or_default();
-    let begin = lines.iter().position(|line| !line.is_empty()).unwrap_or(0);
-    lines.get(begin..).unwrap_or_default().join("\n")
+    let mut lines: Vec<String> = Vec::new();
+    for line in plain.lines() {
+        let kept: String = line.chars().take(COLUMNS).collect();
+        let line = loop_core::plain::plain(kept.trim_end()).into_owned();
+        // One blank line says as much as the half screen of them that a terminal gives.
+        if !line.is_empty() || lines.last().is_some_and(|before| !before.is_empty()) {
+            lines.push(line);
+        }
+    }
+    while lines.last().is_some_and(String::is_empty) {
+        lines.pop();
+    }
+    lines.split_off(lines.len().saturating_sub(LINES)).join("\n")
 }
 
-fn is_hidden(c: char) -> bool {
-    // Direction marks and zero-width characters can make a line read as something else.
-    c.is_control()
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
-}
-
-/// Removes CSI and OSC sequences as wholes; a lone Escape goes with the other control characters.
+/// Removes CSI and OSC sequences as wholes: they were meant for a terminal, not for a reader.
 fn without_sequences(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
@@ -64,11 +59,12 @@ mod tests {
     fn only_text_is_left() {
         for (text, expected) in [
             ("\n\na\nb\n\n", "a\nb"),
+            ("a\n\n\n\nb", "a\n\nb"),
             ("\u{1b}[31mred\u{1b}[0m", "red"),
             ("\u{1b}]2;title\u{7}x\u{1b}]8;;http://e\u{1b}\\link", "xlink"),
-            ("a\u{202e}b\u{200b}c\r\n", "abc"),
-            ("x\u{7}\u{8}y", "xy"),
-            ("小明\ttab", "小明tab"),
+            ("a\u{202e}b\r\n", "a\\u{202e}b"),
+            ("x\u{7}y", "x\\u{7}y"),
+            ("小明\ttab", "小明\ttab"),
             ("", ""),
         ] {
             assert_eq!(neutral(text), expected, "{text:?}");

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
-use loop_core::config::Permissions;
+use loop_core::config::{Fill, Permissions};
 use loop_core::{DeliveryState, Name, Profile};
 use serde::Serialize;
 use serde_json::Value;
@@ -65,33 +65,40 @@ pub struct Session {
     pub conversation: Option<String>,
     /// The folder for outputs of turns.
     pub outputs: PathBuf,
+    /// The repository's common git directory, for launch flags that let the agent commit.
+    pub git_dir: Option<PathBuf>,
+    /// The loop's verify command in one line, for launch flags that let the agent run it.
+    pub verify: Option<String>,
 }
 
 impl Session {
     /// Program and arguments of one headless turn, filled in; `None` when nothing says how to run one.
     pub(crate) fn headless(&self, text: &str) -> Option<Vec<String>> {
         let profile = &self.profile;
-        let (template, flags) = match (&self.command, &self.conversation) {
-            (Some(command), _) => (command, None),
-            (None, Some(_)) if !profile.headless_resume.is_empty() => {
-                (&profile.headless_resume, Some(self.permissions))
-            }
-            (None, _) => (&profile.headless, Some(self.permissions)),
+        let resumes = self.conversation.is_some() && !profile.headless_resume.is_empty();
+        let template = match &self.command {
+            Some(command) => command.clone(),
+            None if resumes => [&profile.headless_resume, profile.flags(self.permissions)].concat(),
+            None if profile.headless.is_empty() => return None,
+            None => [&profile.headless, profile.flags(self.permissions)].concat(),
         };
-        let flags = flags.and_then(|permissions| profile.permissions.get(permission_word(permissions)));
-        let conversation = self.conversation.as_deref().unwrap_or_default();
-        let mut argv = crate::fill(template, &self.placeholders(text, conversation));
-        argv.extend(flags.into_iter().flatten().cloned());
+        let argv = self.filled(&template, text, self.conversation.as_deref().unwrap_or_default());
         (!argv.is_empty()).then_some(argv)
     }
 
-    pub(crate) fn placeholders<'a>(&'a self, text: &'a str, session: &'a str) -> [(&'static str, String); 4] {
-        [
-            ("name", self.agent.to_string()),
-            ("text", text.to_owned()),
-            ("repo", self.workdir.display().to_string()),
-            ("session", session.to_owned()),
-        ]
+    /// Fills in a command's placeholders; `session` is what this transport means by `{session}`.
+    pub(crate) fn filled(&self, template: &[String], text: &str, session: &str) -> Vec<String> {
+        let repo = self.workdir.to_string_lossy();
+        let git_dir = self.git_dir.as_deref().map(Path::to_string_lossy);
+        let fill = Fill {
+            name: self.agent.as_str(),
+            text,
+            repo: &repo,
+            session,
+            git_dir: git_dir.as_deref(),
+            verify: self.verify.as_deref(),
+        };
+        fill.command(template)
     }
 }
 
@@ -106,15 +113,6 @@ impl fmt::Debug for Session {
             .field("workdir", &self.workdir)
             .field("env", &self.env.keys().collect::<Vec<_>>())
             .finish_non_exhaustive()
-    }
-}
-
-/// The word under which a profile lists the launch flags of a permission.
-pub(crate) fn permission_word(permissions: Permissions) -> &'static str {
-    match permissions {
-        Permissions::Ask => "ask",
-        Permissions::Edits => "edits",
-        Permissions::All => "all",
     }
 }
 
@@ -261,8 +259,14 @@ mod tests {
         session.profile.headless_resume = words("agent -r {session} -p {text}");
         session.profile.permissions.insert("edits".into(), words("--accept edits"));
         assert_eq!(session.headless("go").unwrap(), words("agent -p go --accept edits"));
+        session.profile.permissions.insert("edits".into(), words("--accept edits --add-dir={git_dir}"));
+        assert_eq!(session.headless("go").unwrap(), words("agent -p go --accept edits"));
+        session.git_dir = Some("/r/.git".into());
         session.conversation = Some("c1".into());
-        assert_eq!(session.headless("go").unwrap(), words("agent -r c1 -p go --accept edits"));
+        assert_eq!(
+            session.headless("go").unwrap(),
+            words("agent -r c1 -p go --accept edits --add-dir=/r/.git")
+        );
         session.command = Some(words("mine {name} {text}"));
         assert_eq!(session.headless("go").unwrap(), words("mine CC go"));
     }

@@ -39,8 +39,7 @@ fn address_text(address: &Value) -> String {
 fn argv(session: &Session, text: &str) -> Result<Vec<String>, TransportError> {
     let template = session.command.as_deref().unwrap_or_default();
     let address = address_text(&session.address);
-    let values = session.placeholders(text, &address);
-    let mut argv = crate::fill(template, &values);
+    let mut argv = session.filled(template, text, &address);
     if argv.is_empty() {
         return Err(TransportError::Failed(format!(
             "{} has the transport `command` but no `command:` in loop.yaml; add the program to be called",

@@ -76,6 +76,8 @@ pub(crate) mod testing {
             env: BTreeMap::from([("PATH".to_owned(), std::env::var("PATH").unwrap_or_default())]),
             conversation: None,
             outputs: std::env::temp_dir(),
+            git_dir: None,
+            verify: None,
         }
     }
 }

@@ -109,7 +109,7 @@ fn eye(session: &Session) -> Eye<'_> {
         programs.push(base_name(program).to_owned());
         programs.extend(find(program, &session.env, &session.workdir).and_then(|path| interpreter(&path)));
     }
-    Eye { profile: &session.profile, programs }
+    Eye::new(&session.profile, programs)
 }
 
 #[async_trait]

@@ -1,7 +1,7 @@
 //! What stands in an agent's composer, also where it is broken over several lines.
 
 use loop_core::Profile;
-use loop_core::screen::Screen;
+use loop_core::screen::{Look, Screen};
 use regex::Regex;
 
 /// What the composer holds, compared with our text.
@@ -17,20 +17,21 @@ pub(super) enum Holds {
     Foreign(String),
 }
 
-/// Compares what the composer holds with `text`. `draft` is the composer's line as [`loop_core::screen::look`] read
-/// it.
+/// Compares what the composer holds with `text`.
 ///
-/// CLIs break long drafts themselves, where they like and with an indentation, so blanks do not count and the
-/// lines below are joined as long as what they give is the beginning of our text.
-pub(super) fn holds(profile: &Profile, screen: &Screen, draft: Option<&str>, text: &str) -> Holds {
-    let Some(draft) = draft else { return Holds::Unseen };
+/// CLIs break long drafts themselves, where they like and with an indentation, so blanks do not count. Where the
+/// profile does not say how a broken draft goes on, the lines below are joined as long as what they give is the
+/// beginning of our text.
+pub(super) fn holds(profile: &Profile, screen: &Screen, look: &Look, text: &str) -> Holds {
+    let Some(draft) = look.composer.as_deref() else { return Holds::Unseen };
     let ours = bare(text);
     let mut seen = bare(draft);
     if seen.is_empty() {
         return Holds::Nothing;
     }
     let mut shown = draft.trim().to_owned();
-    for line in lines_below(profile, screen) {
+    let below = if profile.signs.wrapped.is_none() { lines_below(profile, screen) } else { &[] };
+    for line in below {
         if seen == ours || !ours.starts_with(&seen) {
             break;
         }
@@ -63,6 +64,8 @@ fn is_frame(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use loop_core::screen::LookState;
+
     use super::*;
     use crate::kinds::testing::session;
 
@@ -71,7 +74,8 @@ mod tests {
         profile.signs.composer = Some("^[│ ]*❯ ?(.*)$".into());
         let screen =
             Screen { title: String::new(), lines: lines.iter().map(|line| (*line).to_owned()).collect() };
-        assert_eq!(holds(&profile, &screen, draft, "/agent-loop 小明"), *expected, "{lines:?}");
+        let look = Look { state: LookState::Idle, composer: draft.map(str::to_owned) };
+        assert_eq!(holds(&profile, &screen, &look, "/agent-loop 小明"), *expected, "{lines:?}");
     }
 
     #[test]

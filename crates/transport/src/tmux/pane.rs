@@ -224,7 +224,8 @@ impl Server {
     /// # Errors
     /// Fails when there is no such pane.
     pub async fn last_lines(&self, id: &PaneId) -> Result<String, TmuxError> {
-        let text = self.tmux(&["capture-pane", "-p", "-J", "-t", id.as_str()]).await?;
+        // With some history: what a program says at its end, tmux's own last line pushes off the screen.
+        let text = self.tmux(&["capture-pane", "-p", "-J", "-S", "-40", "-t", id.as_str()]).await?;
         Ok(crate::neutral(&text))
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use loop_core::Profile;
-use loop_core::screen::{Look, LookState, Screen, look};
+use loop_core::screen::{CompiledSigns, Look, LookState, Screen};
 use tokio::time::Instant;
 
 use super::pane::{Pane, PaneId};
@@ -29,8 +29,10 @@ const FOLDER_GRACE: Duration = Duration::from_secs(2);
 /// How to read one agent's window.
 pub(crate) struct Eye<'a> {
     pub(crate) profile: &'a Profile,
+    /// `None` when they cannot be read: then nothing is known of any screen.
+    signs: Option<CompiledSigns>,
     /// Names under which the agent's own program may run.
-    pub(crate) programs: Vec<String>,
+    programs: Vec<String>,
 }
 
 /// What one look at a window gave.
@@ -40,11 +42,18 @@ pub(crate) struct Seen {
     pub(crate) look: Look,
 }
 
-impl Eye<'_> {
+impl<'a> Eye<'a> {
+    pub(crate) fn new(profile: &'a Profile, programs: Vec<String>) -> Self {
+        Self { profile, signs: CompiledSigns::new(&profile.signs).ok(), programs }
+    }
+
     /// Looks once.
     pub(crate) async fn see(&self, server: &Server, pane: &Pane) -> Result<Seen, TmuxError> {
         let screen = server.screen(pane).await?;
-        let look = look(self.profile, &screen);
+        let look = match &self.signs {
+            Some(signs) => signs.look(&screen),
+            None => Look { state: LookState::Unknown, composer: None },
+        };
         let presence = self.presence(pane, &screen, &look);
         Ok(Seen { presence, screen, look })
     }
@@ -137,7 +146,7 @@ impl Server {
         cwd: &Path,
         timeout: Duration,
     ) -> Result<(), NotReady> {
-        let eye = Eye { profile, programs: vec![base_name(program).to_owned()] };
+        let eye = Eye::new(profile, vec![base_name(program).to_owned()]);
         let start = Instant::now();
         let mut steady: Option<(Presence, Instant)> = None;
         loop {

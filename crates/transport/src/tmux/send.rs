@@ -74,7 +74,7 @@ impl Sender<'_> {
     }
 
     fn holds(&self, seen: &Seen) -> Holds {
-        holds(self.eye.profile, &seen.screen, seen.look.composer.as_deref(), self.text)
+        holds(self.eye.profile, &seen.screen, &seen.look, self.text)
     }
 
     /// The agent must be idle twice; or our own text stands there from an interrupted send, twice.

@@ -1,0 +1,145 @@
+//! Windows are opened clean, and tell why they do not start.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use loop_core::Name;
+use loop_testkit::script::{Script, Step};
+use loop_testkit::{Sandbox, require_tool};
+use loop_transport::Presence;
+use loop_transport::tmux::{NotReady, OpenWindow, Server, Tags};
+
+use crate::stage::{LONG, Stage, gated};
+
+const SECRET: &str = "s3cret-\"$HOME\"-'value'";
+
+/// Every process's arguments, as long as this runs.
+fn watch_arguments() -> (std::sync::mpsc::Sender<()>, std::thread::JoinHandle<BTreeSet<String>>) {
+    let (stop, stopped) = std::sync::mpsc::channel::<()>();
+    let watcher = std::thread::spawn(move || {
+        let mut seen = BTreeSet::new();
+        while stopped.try_recv().is_err() {
+            for process in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
+                let arguments = std::fs::read(process.path().join("cmdline")).unwrap_or_default();
+                if arguments.windows(6).any(|window| window == b"s3cret") {
+                    seen.insert(String::from_utf8_lossy(&arguments).into_owned());
+                }
+            }
+        }
+        seen
+    });
+    (stop, watcher)
+}
+
+#[tokio::test]
+async fn the_environment_is_exactly_what_was_given_and_no_argument_shows_it() {
+    let (stop, watcher) = watch_arguments();
+    let printenv = vec!["sh".to_owned(), "-c".to_owned(), "env -0 > environment".to_owned()];
+    let script = Script::of([vec![Step::Run(printenv)]]);
+    let opened = Stage::open_as("CC", &script, |window| {
+        window.env.insert("SECRET".into(), SECRET.into());
+        window.env.insert("LINES_OF_IT".into(), "one\n  two # not a comment\n".into());
+        window.env.remove("XDG_CACHE_HOME");
+    })
+    .await;
+    let Some(stage) = opened else { return };
+    stage.ready.as_ref().unwrap();
+    stage.wake().await.unwrap();
+    stage.until_logged("end").await;
+    stop.send(()).unwrap();
+    assert_eq!(watcher.join().unwrap(), BTreeSet::new(), "the secret stood in a process's arguments");
+    let environment = stage.repo.read("environment");
+    let variables: BTreeSet<&str> = environment.split('\0').collect();
+    assert!(variables.contains(format!("SECRET={SECRET}").as_str()), "{environment}");
+    assert!(variables.contains("LINES_OF_IT=one\n  two # not a comment\n"), "{environment}");
+    // The tmux server has it, the agent was not given it.
+    assert!(!environment.contains("XDG_CACHE_HOME"), "{environment}");
+    assert!(!stage.sandbox.tmux(&["list-panes", "-a", "-F", "#{pane_start_command}"]).contains("s3cret"));
+}
+
+#[tokio::test]
+async fn a_program_that_ends_at_once_is_told_with_its_words() {
+    let script = Script { exit_at_start: Some(3), ..Script::default() };
+    let Some(stage) = Stage::open(&script).await else { return };
+    let error = stage.ready.as_ref().unwrap_err();
+    assert!(matches!(error, NotReady::Ended { .. }), "{error}");
+    let text = error.to_string();
+    assert!(text.contains("exit 3") && text.contains("cannot start: the script says so"), "{text}");
+}
+
+#[tokio::test]
+async fn a_program_that_is_not_there_is_told() {
+    let opened = Stage::open_as("CC", &Script::default(), |window| {
+        window.argv = vec!["no-such-agent".into()];
+    })
+    .await;
+    let Some(stage) = opened else { return };
+    let text = stage.ready.as_ref().unwrap_err().to_string();
+    assert!(text.contains("no-such-agent"), "{text}");
+}
+
+#[tokio::test]
+async fn what_never_gets_ready_is_told_with_its_last_lines() {
+    let Some(stage) = Stage::open(&Script::default()).await else { return };
+    let profile = loop_core::profile::builtin("claude-code").unwrap();
+    let wait = Duration::from_millis(700);
+    let ready = stage.server.wait_ready(&stage.pane, &profile, "claude", stage.repo.path(), wait).await;
+    let text = ready.unwrap_err().to_string();
+    assert!(text.contains("not ready after") && text.contains("loop-fake-agent plays CC"), "{text}");
+}
+
+#[tokio::test]
+async fn an_agent_in_another_folder_is_told() {
+    let Some(stage) = Stage::open(&Script::default()).await else { return };
+    let elsewhere = stage.sandbox.home();
+    let ready = stage.server.wait_ready(&stage.pane, &stage.session.profile, "x", &elsewhere, LONG).await;
+    assert!(matches!(ready, Err(NotReady::Elsewhere { .. })), "{ready:?}");
+}
+
+#[tokio::test]
+async fn windows_share_a_session_and_are_found_by_their_tags() {
+    let Some(stage) = Stage::open(&Script::of([gated()])).await else { return };
+    let names = || stage.sandbox.tmux(&["list-windows", "-t", "=loop-project", "-F", "#{window_name}"]);
+    assert_eq!(names(), "CC", "the session's first window is the agent's own");
+    let tags = Tags { loop_id: "loop-1".into(), agent: Name::new("Codex").unwrap() };
+    let window = OpenWindow {
+        session: "loop-project".into(),
+        name: "Codex #{pane_id}".into(),
+        argv: stage.session.command.clone().unwrap(),
+        env: stage.sandbox.env_text(),
+        cwd: stage.repo.path().to_owned(),
+        tags: tags.clone(),
+    };
+    let second = stage.server.open_window(&window).await.unwrap();
+    assert_eq!(names(), "CC\nCodex #{pane_id}");
+    assert_eq!(stage.server.find(&tags).await.unwrap().unwrap().id, second);
+    assert_eq!(stage.server.panes_of("loop-1").await.unwrap().len(), 2);
+    assert_eq!(stage.server.panes_of("loop-2").await.unwrap().len(), 0);
+    // Started again in the same pane: id and tags stay.
+    stage.server.respawn(&second, &window).await.unwrap();
+    assert_eq!(stage.server.find(&tags).await.unwrap().unwrap().id, second);
+    stage.server.kill_window(&second).await.unwrap();
+    stage.server.kill_window(&second).await.unwrap();
+    assert_eq!(stage.server.find(&tags).await.unwrap(), None);
+    assert_eq!(stage.probe().await, Presence::Idle, "the neighbour is untouched");
+}
+
+#[tokio::test]
+async fn a_session_s_name_is_matched_whole() {
+    if !require_tool("tmux", "-V") {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let server = Server {
+        env: Some(sandbox.env_text()),
+        config: Some("/dev/null".into()),
+        ..Server::at(sandbox.tmux_socket())
+    };
+    assert!(server.version().await.unwrap().works());
+    assert!(!server.session_exists("loop-x").await.unwrap(), "no server is no session");
+    assert!(server.ensure_session("loop-xy", &sandbox.root()).await.unwrap());
+    assert!(!server.session_exists("loop-x").await.unwrap());
+    assert!(!server.ensure_session("loop-xy", &sandbox.root()).await.unwrap());
+    sandbox.tmux(&["kill-server"]);
+    assert_eq!(server.panes().await.unwrap(), [], "no server, no panes");
+}

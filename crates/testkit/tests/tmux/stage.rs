@@ -1,0 +1,157 @@
+//! One agent in one window of a tmux server of its own.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use loop_core::{Name, Profile};
+use loop_testkit::script::{LogLine, Script, Step, read_log, submitted};
+use loop_testkit::{Sandbox, TestRepo, eventually_async, require_tool};
+use loop_transport::tmux::{NotReady, OpenWindow, PaneId, Server, Tags};
+use loop_transport::{NoProgress, Options, Presence, Receipt, Session, Transport, TransportError, Wake};
+
+/// Longer than anything here takes, also on a busy machine.
+pub(crate) const LONG: Duration = Duration::from_secs(30);
+
+pub(crate) struct Stage {
+    pub(crate) sandbox: Sandbox,
+    pub(crate) repo: TestRepo,
+    pub(crate) server: Server,
+    pub(crate) transport: Arc<dyn Transport>,
+    pub(crate) session: Session,
+    pub(crate) pane: PaneId,
+    pub(crate) ready: Result<(), NotReady>,
+    log: PathBuf,
+}
+
+impl Stage {
+    /// Opens a window for an agent that plays `script`; `None`, loudly, where there is no tmux.
+    pub(crate) async fn open(script: &Script) -> Option<Self> {
+        Self::open_as("CC", script, |_| {}).await
+    }
+
+    pub(crate) async fn open_as(
+        name: &str,
+        script: &Script,
+        change: impl FnOnce(&mut OpenWindow),
+    ) -> Option<Self> {
+        if !require_tool("tmux", "-V") {
+            return None;
+        }
+        let sandbox = Sandbox::new();
+        let repo = sandbox.repo("project");
+        let log = sandbox.root().join("agent.log");
+        let script = sandbox.write("script.json", script.to_json());
+        let words = |text: &str| text.to_owned();
+        let argv = vec![
+            words(env!("CARGO_BIN_EXE_loop-fake-agent")),
+            words("--name"),
+            words(name),
+            words("--script"),
+            script.display().to_string(),
+            words("--log"),
+            log.display().to_string(),
+        ];
+        let server = Server {
+            env: Some(sandbox.env_text()),
+            config: Some("/dev/null".into()),
+            ..Server::at(sandbox.tmux_socket())
+        };
+        let name = Name::new(name).unwrap();
+        let mut window = OpenWindow {
+            session: words("loop-project"),
+            name: name.to_string(),
+            argv: argv.clone(),
+            env: sandbox.env_text(),
+            cwd: repo.path().to_owned(),
+            tags: Tags { loop_id: words("loop-1"), agent: name.clone() },
+        };
+        change(&mut window);
+        let profile: Profile = loop_core::profile::builtin("scripted").unwrap();
+        let pane = server.open_window(&window).await.unwrap();
+        let ready = server.wait_ready(&pane, &profile, &argv[0], repo.path(), LONG).await;
+        let options = Options { tmux: server.clone(), ..Options::new(sandbox.root().join("locks")) };
+        let session = Session {
+            loop_id: words("loop-1"),
+            agent: name,
+            kind: words("tmux"),
+            address: serde_json::json!({"pane": pane}),
+            workdir: repo.path().to_owned(),
+            profile,
+            command: Some(argv),
+            permissions: loop_core::config::Permissions::Edits,
+            env: sandbox.env_text(),
+            conversation: None,
+            outputs: sandbox.root().join("outputs"),
+            git_dir: None,
+            verify: None,
+        };
+        let transport = loop_transport::open("tmux", &options).unwrap();
+        Some(Self { sandbox, repo, server, transport, session, pane, ready, log })
+    }
+
+    pub(crate) fn text(&self) -> String {
+        self.session.profile.wake_text(self.session.agent.as_str())
+    }
+
+    pub(crate) async fn wake(&self) -> Result<Receipt, TransportError> {
+        self.wake_with(&self.text()).await
+    }
+
+    pub(crate) async fn wake_with(&self, text: &str) -> Result<Receipt, TransportError> {
+        let wake = Wake { delivery_id: "d-1".to_owned(), attempt: 1, text: text.to_owned() };
+        self.transport.wake(&self.session, &wake, &NoProgress).await
+    }
+
+    pub(crate) async fn probe(&self) -> Presence {
+        self.transport.probe(&self.session).await.unwrap()
+    }
+
+    pub(crate) async fn until(&self, expected: Presence) {
+        eventually_async(&format!("{expected:?}"), LONG, || async {
+            let presence = self.probe().await;
+            if presence == expected { Ok(()) } else { Err(format!("{presence:?}\n{}", self.picture())) }
+        })
+        .await;
+    }
+
+    /// Waits for an event in the agent's own log.
+    pub(crate) async fn until_logged(&self, event: &str) {
+        eventually_async(&format!("`{event}` in the log"), LONG, || async {
+            let log = self.log();
+            if log.iter().any(|line| line.event == event) { Ok(()) } else { Err(format!("{log:?}")) }
+        })
+        .await;
+    }
+
+    /// What was really submitted.
+    pub(crate) fn submitted(&self) -> Vec<String> {
+        submitted(&self.log)
+    }
+
+    pub(crate) fn log(&self) -> Vec<LogLine> {
+        read_log(&self.log)
+    }
+
+    pub(crate) fn count(&self, event: &str) -> usize {
+        self.log().iter().filter(|line| line.event == event).count()
+    }
+
+    pub(crate) fn keys(&self, keys: &[&str]) {
+        self.sandbox.tmux(&[&["send-keys", "-t", self.pane.as_str()], keys].concat());
+    }
+
+    pub(crate) fn picture(&self) -> String {
+        self.sandbox.tmux(&["capture-pane", "-p", "-t", self.pane.as_str()])
+    }
+
+    /// Lets a turn that waits for the file `gate` end.
+    pub(crate) fn open_gate(&self) {
+        self.repo.write("gate", "");
+    }
+}
+
+/// A turn that works until the gate is opened.
+pub(crate) fn gated() -> Vec<Step> {
+    vec![Step::WaitFor("gate".to_owned())]
+}
