@@ -1,4 +1,22 @@
 //! STATUS.md: sections and what they say.
+//!
+//! [`parse`] goes once over the Markdown events of the whole text (`scan`) and then looks at single lines: which
+//! headings start sections (`heading`), what the blocks leave open (`open`), and for each section whether its last
+//! line is a verdict (`judge`): what such a line must look like (`verdict`), where it may stand (`standing`), and
+//! what to tell an agent whose line is none (`mention`).
+
+mod conflict;
+mod heading;
+mod html;
+mod invisible;
+mod judge;
+mod mention;
+mod open;
+mod read;
+mod scan;
+mod source;
+mod standing;
+mod verdict;
 
 use std::ops::Range;
 
@@ -7,6 +25,8 @@ use serde::Serialize;
 use crate::cast::{Cast, Role};
 use crate::diagnostic::Diagnostic;
 use crate::name::Name;
+
+use self::source::Source;
 
 /// A STATUS.md, read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -91,11 +111,26 @@ pub enum StatusError {
     },
 }
 
+impl Verdict {
+    /// The verdict's word, as it is written.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Pass { .. } => verdict::PASS,
+            Self::Blocked { .. } => verdict::BLOCKED,
+        }
+    }
+}
+
 /// Reads a STATUS.md.
 ///
 /// # Errors
 /// Fails when the bytes are not UTF-8, hold a NUL byte, or hold conflict markers outside every code block.
 pub fn parse(bytes: &[u8], cast: &Cast) -> Result<Status, StatusError> {
-    let _ = (bytes, cast);
-    Ok(Status::default())
+    let source = Source::read(bytes)?;
+    let scan = scan::scan(&source.text, None);
+    conflict::check(&source.text, &scan, &source.lines)?;
+    Ok(read::status(bytes, &source, &scan, cast))
 }
+
+#[cfg(test)]
+mod tests;
