@@ -9,6 +9,7 @@
 //! Nothing here opens a file, a socket or a process, asks for the time, or reads the environment.
 
 pub mod append;
+pub mod brief;
 pub mod cast;
 pub mod config;
 pub mod decide;
@@ -24,6 +25,7 @@ pub mod report;
 pub mod rotation;
 pub mod screen;
 pub mod status;
+pub mod task;
 
 pub use cast::{Cast, Role};
 pub use config::Config;

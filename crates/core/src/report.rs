@@ -49,6 +49,57 @@ pub struct ReportDecision {
     pub turn: usize,
     /// Why.
     pub reason: String,
+    /// Which rule holds the loop; null unless it is held.
+    pub why: Option<Hold>,
+    /// What a person can do; null unless it is held.
+    pub next: Option<String>,
+    /// Who passed or accepted; null unless it has passed.
+    pub by: Option<String>,
+    /// The passed commit; null where it is not known, or unless it has passed.
+    pub commit: Option<String>,
+    /// Whether `verify` succeeded on the passed commit; null unless it has passed.
+    pub verified: Option<bool>,
+    /// Commits since the passed one that nobody has reviewed; null unless it has passed.
+    pub unreviewed: Option<usize>,
+}
+
+impl ReportDecision {
+    fn new(decision: &Decision) -> Self {
+        let said = Self {
+            kind: "wake",
+            agent: None,
+            turn: decision.turn(),
+            reason: decision.reason().to_owned(),
+            why: None,
+            next: None,
+            by: None,
+            commit: None,
+            verified: None,
+            unreviewed: None,
+        };
+        match decision {
+            Decision::Wake { agent, .. } => Self { agent: Some(agent.to_string()), ..said },
+            Decision::Passed { by, commit, verified, unreviewed, .. } => Self {
+                kind: "passed",
+                by: Some(by.clone()),
+                commit: commit.clone(),
+                verified: Some(*verified),
+                unreviewed: Some(*unreviewed),
+                ..said
+            },
+            Decision::Held { why, next, .. } => {
+                Self { kind: "held", why: Some(*why), next: Some(next.clone()), ..said }
+            }
+        }
+    }
+}
+
+/// A verdict on the wire.
+pub fn verdict_word(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Pass { .. } => "pass",
+        Verdict::Blocked { .. } => "blocked",
+    }
 }
 
 impl Report {
@@ -67,10 +118,7 @@ impl Report {
                 agent: turn.author.to_string(),
                 to: turn.to.as_ref().map(ToString::to_string),
                 summary: turn.summary.clone(),
-                verdict: turn.verdict.as_ref().map(|verdict| match verdict {
-                    Verdict::Pass { .. } => "pass",
-                    Verdict::Blocked { .. } => "blocked",
-                }),
+                verdict: turn.verdict.as_ref().map(verdict_word),
                 line: turn.line,
                 commit: commit(turn.n),
             })
@@ -78,25 +126,29 @@ impl Report {
         let mut diagnostics: Vec<Diagnostic> =
             status.diagnostics.iter().chain(&decided.diagnostics).cloned().collect();
         diagnostics.sort_by_key(|diagnostic| diagnostic.line);
-        let (state, decision) = match &decided.decision {
-            Decision::Wake { agent, turn, reason } => (
-                "running",
-                ReportDecision {
-                    kind: "wake",
-                    agent: Some(agent.to_string()),
-                    turn: *turn,
-                    reason: reason.clone(),
-                },
-            ),
-            Decision::Passed { turn, reason, .. } => (
-                "passed",
-                ReportDecision { kind: "passed", agent: None, turn: *turn, reason: reason.clone() },
-            ),
-            Decision::Held { why, turn, reason, .. } => (
-                if *why == Hold::Blocked { "blocked" } else { "held" },
-                ReportDecision { kind: "held", agent: None, turn: *turn, reason: reason.clone() },
-            ),
-        };
-        Self { state, turns, decision: Some(decision), diagnostics }
+        let decision = &decided.decision;
+        Self { state: decision.state(), turns, decision: Some(ReportDecision::new(decision)), diagnostics }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decide::testing::{Scene, id};
+
+    fn json(scene: &Scene) -> String {
+        let commit = |n: usize| Some(id("a", n)).filter(|_| n == 1);
+        let report = Report::new(&scene.status, &scene.decided(), commit);
+        serde_json::to_string(&report).unwrap_or_default()
+    }
+
+    #[test]
+    fn the_wire_format_stays() {
+        let scene = Scene::new("CC Codex", "CC > Codex\nCodex pass\nCC");
+        insta::assert_snapshot!(json(&scene), @r#"{"state":"running","turns":[{"n":1,"agent":"CC","to":"Codex","summary":"work 1","verdict":null,"line":10,"commit":"a000000000000000000000000000000000000001"},{"n":2,"agent":"Codex","to":null,"summary":"work 2","verdict":"pass","line":20,"commit":null},{"n":3,"agent":"CC","to":null,"summary":"work 3","verdict":null,"line":30,"commit":null}],"decision":{"kind":"wake","agent":"Codex","turn":4,"reason":"Codex comes after CC in the rotation","why":null,"next":null,"by":null,"commit":null,"verified":null,"unreviewed":null},"diagnostics":[]}"#);
+        insta::assert_snapshot!(json(&Scene::new("CC Codex", "CC blocked no key")), @r#"{"state":"blocked","turns":[{"n":1,"agent":"CC","to":null,"summary":"work 1","verdict":"blocked","line":10,"commit":"a000000000000000000000000000000000000001"}],"decision":{"kind":"held","agent":null,"turn":2,"reason":"CC is blocked since turn 1: no key","why":"blocked","next":"answer with `loop say TEXT`, which wakes CC again, or go on with `loop resume [--to NAME]`","by":null,"commit":null,"verified":null,"unreviewed":null},"diagnostics":[]}"#);
+        insta::assert_snapshot!(json(&Scene::new("CC Codex", "CC pass")), @r#"{"state":"passed","turns":[{"n":1,"agent":"CC","to":null,"summary":"work 1","verdict":"pass","line":10,"commit":"a000000000000000000000000000000000000001"}],"decision":{"kind":"passed","agent":null,"turn":2,"reason":"passed by CC in turn 1, unverified","why":null,"next":null,"by":"CC","commit":null,"verified":false,"unreviewed":0},"diagnostics":[]}"#);
+        let nothing = serde_json::to_string(&Report::idle()).unwrap_or_default();
+        assert_eq!(nothing, r#"{"state":"idle","turns":[],"decision":null,"diagnostics":[]}"#);
     }
 }

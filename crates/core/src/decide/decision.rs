@@ -115,6 +115,16 @@ impl Decision {
         }
     }
 
+    /// The loop's state on the wire: `running`, `passed`, `blocked` or `held`.
+    pub fn state(&self) -> &'static str {
+        match self {
+            Self::Wake { .. } => "running",
+            Self::Passed { .. } => "passed",
+            Self::Held { why: Hold::Blocked, .. } => "blocked",
+            Self::Held { .. } => "held",
+        }
+    }
+
     /// The number of the turn to come.
     pub fn turn(&self) -> usize {
         match self {

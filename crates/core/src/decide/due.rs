@@ -13,6 +13,9 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::name::Name;
 use crate::status::Turn;
 
+/// Whose turn it is, and why.
+type Next<'a> = (Option<&'a Name>, String);
+
 /// The course of the loop up to the newest section.
 pub(super) struct Course<'a> {
     facts: &'a Facts,
@@ -90,7 +93,7 @@ impl<'a> Course<'a> {
                 }
             }
             Ruling::GoesOn => match &turn.to {
-                Some(target) if self.order.is_agent(target) => self.hand_over(n, author, target, on),
+                Some(target) if self.order.is_agent(target) => self.hand_over(n, author, target, &on),
                 Some(target) if config.planner.as_ref() == Some(target) || config.people.contains(target) => {
                     self.person = Some(target);
                     // The answer goes back to the agent that asked.
@@ -105,13 +108,7 @@ impl<'a> Course<'a> {
     }
 
     /// Where the turn goes when `author` names `target`.
-    fn hand_over(
-        &self,
-        n: usize,
-        author: &Name,
-        target: &'a Name,
-        on: (Option<&'a Name>, String),
-    ) -> (Option<&'a Name>, String) {
+    fn hand_over(&self, n: usize, author: &Name, target: &'a Name, on: &Next<'a>) -> Next<'a> {
         if !self.order.is_skipped(target) {
             return (Some(target), format!("{author} handed over to {target} in turn {n}"));
         }

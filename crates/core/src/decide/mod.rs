@@ -27,7 +27,7 @@ mod order;
 mod policy;
 mod progress;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
 

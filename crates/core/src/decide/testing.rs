@@ -1,12 +1,13 @@
 //! Loops for tests, written as short as they are told.
 
+#![allow(clippy::unwrap_used)]
+
 use std::collections::BTreeMap;
 
 use crate::cast::Role;
-use crate::config::{Agent, Config, Limits, OnLimit, PassPolicy, Permissions};
+use crate::config::{Config, PassPolicy};
 use crate::decide::{Change, Decided, Decision, Facts, TurnFacts, Who, decide};
 use crate::name::Name;
-use crate::profile::Profile;
 use crate::rotation::Rotation;
 use crate::status::{Status, Turn, Verdict};
 
@@ -30,7 +31,7 @@ impl Scene {
     /// A ring of `agents` and these sections, one per line: `AUTHOR [> TARGET] [pass [SHA] | blocked [REASON]]`.
     pub(crate) fn new(agents: &str, sections: &str) -> Self {
         let ring = names(agents);
-        let config = config(&ring, Rotation::Ring(ring.clone()));
+        let config = config(&ring);
         let mut scene = Self { status: Status::default(), config, facts: Facts::default() };
         for section in sections.split('\n').map(str::trim).filter(|section| !section.is_empty()) {
             scene.add(section);
@@ -157,39 +158,11 @@ pub(crate) fn id(letter: &str, n: usize) -> String {
     format!("{letter}{n:039}")
 }
 
-fn config(ring: &[Name], rotation: Rotation) -> Config {
-    let agents = ring.iter().cloned().chain([name("Helper")]).map(agent).collect();
-    Config {
-        agents,
-        rotation,
-        planner: Some(name("Hermes")),
-        people: names("Dana"),
-        pass: PassPolicy::Any,
-        limits: Limits::default(),
-        archive: "project-archive".to_owned(),
-        verify: None,
-        setup: None,
-        handover_grace: 30,
-        commit_subject: "{name}: {summary}".to_owned(),
-        status_file: "STATUS.md".to_owned(),
-        pass_needs: Vec::new(),
-        sync: None,
+fn config(ring: &[Name]) -> Config {
+    let mut text = "agents:\n  Helper: {kind: claude-code}\n".to_owned();
+    for name in ring {
+        text.push_str(&format!("  {name}: {{kind: claude-code}}\n"));
     }
-}
-
-fn agent(name: Name) -> Agent {
-    let profile: Profile =
-        serde_json::from_value(serde_json::json!({"kind": "fake", "version": 1, "invoke": "go"})).unwrap();
-    Agent {
-        name,
-        kind: "fake".to_owned(),
-        skip: false,
-        transport: Vec::new(),
-        command: None,
-        env: BTreeMap::new(),
-        permissions: Permissions::default(),
-        on_limit: OnLimit::default(),
-        role: None,
-        profile,
-    }
+    text.push_str(&format!("rotation: {ring:?}\nplanner: Hermes\npeople: [Dana]\n"));
+    Config::parse(&text, "loop.yaml", &BTreeMap::new()).unwrap()
 }
