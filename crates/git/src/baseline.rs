@@ -56,10 +56,11 @@ pub struct Since {
 /// # Errors
 /// Fails when the working tree cannot be read, or the record cannot be written.
 pub fn record_baseline(repo: &Repo, env: &GitEnv, name: &Name, turn: &str) -> Result<Baseline, GitError> {
-    if let Ok(Some(earlier)) = read_baseline(repo, name) {
-        if earlier.turn == turn {
-            return Ok(earlier);
-        }
+    // A record that cannot be read is no reason to stop: it is written anew.
+    if let Ok(Some(earlier)) = read_baseline(repo, name)
+        && earlier.turn == turn
+    {
+        return Ok(earlier);
     }
     let dirty = repo.dirty(env)?.into_iter();
     let dirty =

@@ -69,7 +69,7 @@ pub fn commit_paths(
     git: &Git,
     paths: &[PathBuf],
     message: &str,
-    opts: CommitOpts<'_>,
+    mut opts: CommitOpts<'_>,
 ) -> Result<Committed, GitError> {
     let repo = Repo::discover(git.dir())?;
     let lock = repo.place().git_dir.join("index.lock");
@@ -79,7 +79,7 @@ pub fn commit_paths(
     let scratch = Scratch::new(&repo, paths, &new, message)?;
     let before = repo.head()?;
     scratch.announce(git)?;
-    let outcome = commit(git, &scratch, &lock, opts);
+    let outcome = commit(git, &scratch, &lock, &mut opts);
     // A post-commit hook that hangs or a broken clean-up makes git fail when the commit is there already.
     if let Some(id) = made(&repo, &before, outcome.as_ref().is_ok_and(Output::ok))? {
         let words = match &outcome {
@@ -88,15 +88,19 @@ pub fn commit_paths(
         };
         return Ok(Committed { id, words });
     }
-    scratch.take_back(git)?;
+    let taken_back = scratch.take_back(git);
     let output = outcome?;
-    if lock.exists() && output.words().contains("index.lock") {
+    let mut words = output.words();
+    if lock.exists() && words.contains("index.lock") {
         return Err(GitError::Locked { path: lock });
     }
-    Err(GitError::Refused { what: "commit".to_owned(), words: output.words() })
+    if let Err(error) = taken_back {
+        words.push_str(&format!("\n({error})"));
+    }
+    Err(GitError::Refused { what: "commit".to_owned(), words })
 }
 
-fn commit(git: &Git, scratch: &Scratch, lock: &Path, opts: CommitOpts<'_>) -> Result<Output, GitError> {
+fn commit(git: &Git, scratch: &Scratch, lock: &Path, opts: &mut CommitOpts<'_>) -> Result<Output, GitError> {
     let mut args: Vec<OsString> = Vec::new();
     if !opts.hooks {
         args.extend(["-c", "core.hooksPath=/dev/null"].map(OsString::from));

@@ -1,6 +1,7 @@
 //! The environment that git gets.
 
 use std::ffi::{OsStr, OsString};
+use std::fmt;
 
 /// The `GIT_*` variables that git may keep. All others are dropped.
 ///
@@ -29,7 +30,7 @@ const SET: [(&str, &str); 4] =
     [("GIT_TERMINAL_PROMPT", "0"), ("GIT_EDITOR", ":"), ("GIT_SEQUENCE_EDITOR", ":"), ("GIT_PAGER", "cat")];
 
 /// The environment that the `git` program gets: the caller's, without the `GIT_*` variables that lead it astray.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct GitEnv {
     pairs: Vec<(OsString, OsString)>,
 }
@@ -61,6 +62,13 @@ impl GitEnv {
     }
 }
 
+/// Names only: an environment holds secrets.
+impl fmt::Debug for GitEnv {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_list().entries(self.pairs.iter().map(|(name, _)| name)).finish()
+    }
+}
+
 fn may_keep(name: &OsStr) -> bool {
     !name.as_encoded_bytes().starts_with(b"GIT_") || KEPT.iter().any(|kept| name == *kept)
 }
@@ -81,6 +89,7 @@ mod tests {
             GitEnv::from_vars([("PATH", "/bin"), ("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_EDITOR", "vi")]);
         let seen: Vec<_> = env.pairs().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
         assert_eq!(seen[..2], ["PATH", "GIT_CONFIG_GLOBAL"]);
+        assert_eq!(format!("{env:?}"), r#"["PATH", "GIT_CONFIG_GLOBAL"]"#, "no values");
         assert_eq!(
             env.pairs().find(|(name, _)| *name == "GIT_EDITOR").map(|(_, value)| value),
             Some(OsStr::new(":"))

@@ -94,6 +94,15 @@ fn untrusted(start: &Path) -> PathBuf {
     start.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(start).to_owned()
 }
 
+/// The extensions that libgit2 can read: never the reason.
+const KNOWN: [&str; 5] = [
+    "extensions.noop =",
+    "extensions.objectformat = sha1",
+    "extensions.preciousobjects =",
+    "extensions.relativeworktrees =",
+    "extensions.worktreeconfig =",
+];
+
 /// Returns the setting that libgit2 stumbled over, read from the repository's configuration itself: libgit2's own
 /// message does not always name it.
 fn unreadable_extension(start: &Path) -> Option<String> {
@@ -111,10 +120,7 @@ fn unreadable_extension(start: &Path) -> Option<String> {
             extensions.push(format!("{name} = {value}"));
         })
         .ok()?;
-    // These two are known to libgit2 and never the reason.
-    extensions.retain(|extension| {
-        !extension.starts_with("extensions.worktreeconfig") && extension != "extensions.objectformat = sha1"
-    });
+    extensions.retain(|extension| !KNOWN.iter().any(|known| extension.starts_with(known)));
     if extensions.is_empty() {
         let version = config.get_i32("core.repositoryformatversion").ok()?;
         return (version > 1).then(|| format!("core.repositoryformatversion = {version}"));
@@ -167,9 +173,25 @@ mod tests {
         }
         let sandbox = Sandbox::new();
         sandbox.run(&["config", "core.repositoryformatversion", "1"]);
-        sandbox.run(&["config", "extensions.frobnicate", "true"]);
+        sandbox.run(&["config", "extensions.worktreeConfig", "true"]);
+        Repo::discover(&sandbox.path()).unwrap();
+        sandbox.run(&["config", "extensions.partialClone", "origin"]);
         let error = Repo::discover(&sandbox.path()).unwrap_err();
-        assert!(error.to_string().contains("extensions.frobnicate"), "{error}");
+        assert!(error.to_string().contains("uses `extensions.partialclone = origin`"), "{error}");
+    }
+
+    #[test]
+    fn a_repository_of_another_user_is_not_trusted() {
+        let sandbox = Sandbox::new();
+        for path in [sandbox.path(), sandbox.path().join(".git")] {
+            // Only root can give a folder away.
+            if std::os::unix::fs::chown(path, Some(12345), None).is_err() {
+                return;
+            }
+        }
+        let error = Repo::discover(&sandbox.path()).unwrap_err();
+        assert!(matches!(error, GitError::Owner { .. }), "{error}");
+        assert!(error.hint().unwrap().contains("safe.directory"));
     }
 
     #[test]

@@ -55,7 +55,7 @@ impl FileDiff {
         }
         let (_, added, removed) = patch.line_stats().map_err(GitError::git2(doing))?;
         if is_lock_file(&path) {
-            let lines = vec![format!("{} (a lock file, +{added} -{removed})", neutral(&path))];
+            let lines = vec![format!("{} (a lock file, +{added} -{removed})", shown(&path))];
             return Ok(Some(Self { path, added, removed, binary, lines }));
         }
         let text = patch.to_buf().map_err(GitError::git2(doing))?;
@@ -70,7 +70,7 @@ impl FileDiff {
             Delta::Deleted => "deleted",
             _ => "changed",
         };
-        let lines = vec![format!("{} (binary, {what})", neutral(&path))];
+        let lines = vec![format!("{} (binary, {what})", shown(&path))];
         Self { path, added: 0, removed: 0, binary: true, lines }
     }
 }

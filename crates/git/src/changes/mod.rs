@@ -3,7 +3,7 @@
 mod file;
 mod page;
 
-use git2::{Diff, DiffFormat, DiffOptions};
+use git2::{Diff, DiffFindOptions, DiffFormat, DiffOptions};
 use serde::Serialize;
 
 use crate::commit_id::CommitId;
@@ -11,6 +11,12 @@ use crate::error::GitError;
 use crate::repo::Repo;
 use file::FileDiff;
 use page::Page;
+
+/// Larger files are not compared line by line; they show as binary.
+const MAX_TEXT: i64 = 16 * 1024 * 1024;
+
+/// Among how many new and deleted files moved ones are looked for: every pair is compared.
+const MAX_MOVED: usize = 200;
 
 /// A diff that fits on a page.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -55,9 +61,11 @@ impl Repo {
         max_bytes: usize,
     ) -> Result<DiffText, GitError> {
         let mut options = DiffOptions::new();
-        options.context_lines(3).indent_heuristic(true);
+        options.context_lines(3).indent_heuristic(true).max_size(MAX_TEXT);
         let mut diff = self.tree_diff(from, to, &mut options)?;
-        diff.find_similar(None).map_err(GitError::git2("look for moved files"))?;
+        let mut similar = DiffFindOptions::new();
+        similar.renames(true).rename_limit(MAX_MOVED);
+        diff.find_similar(Some(&mut similar)).map_err(GitError::git2("look for moved files"))?;
         let mut page = Page::new(max_lines, max_bytes);
         for index in 0..diff.deltas().len() {
             if let Some(file) = FileDiff::read(&diff, index)?.filter(|file| !skip(&file.path)) {
@@ -107,3 +115,6 @@ impl Repo {
             .map_err(GitError::git2("compare two commits"))
     }
 }
+
+#[cfg(test)]
+mod tests;

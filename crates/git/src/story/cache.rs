@@ -6,7 +6,7 @@ use std::sync::Arc;
 use git2::Oid;
 use loop_core::Cast;
 
-use super::sections::Sections;
+use super::sections::{Read, Sections};
 use super::walk::Step;
 
 /// Keeps what a story found out about its commits, so that the next one reads only those that are new. One cache
@@ -19,6 +19,8 @@ pub struct StoryCache {
     /// `None`: the content is no STATUS.md.
     contents: HashMap<Oid, Kept<Option<Arc<Sections>>>>,
     trees: HashMap<Oid, Kept<String>>,
+    /// The content that was parsed last.
+    pub(super) last_read: Option<Read>,
 }
 
 #[derive(Debug)]

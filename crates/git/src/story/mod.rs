@@ -195,3 +195,6 @@ fn start(before: Option<&Sections>, links: &[Link]) -> Option<CommitId> {
     let of_loop = |link: &&Link| link.sections.as_ref().is_some_and(|sections| sections.loop_id == id);
     links.iter().find(of_loop).map(|link| link.id.into())
 }
+
+#[cfg(test)]
+mod tests;

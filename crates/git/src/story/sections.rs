@@ -1,6 +1,7 @@
 //! What of a STATUS.md is needed to follow its sections through the commits.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use loop_core::{Name, Status};
 
@@ -11,7 +12,8 @@ use super::walk::Link;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Sections {
     pub(super) loop_id: Option<String>,
-    pub(super) list: Vec<Section>,
+    /// Contents that share sections share these too, as most of them only grow.
+    pub(super) list: Vec<Arc<Section>>,
 }
 
 /// One section, in the form that it has in one content.
@@ -34,14 +36,58 @@ impl Sections {
             let text = status.text.get(turn.span.clone()).unwrap_or_default();
             let packed: String = text.chars().filter(|c| !c.is_whitespace()).collect();
             let end = packed.char_indices().rev().nth(END - 1).map_or(0, |(at, _)| at);
-            Section {
+            Arc::new(Section {
                 author: turn.author.clone(),
                 fingerprint: turn.fingerprint.clone(),
                 length: packed.len(),
                 end: packed[end..].to_owned(),
-            }
+            })
         });
         Self { loop_id: status.loop_id.clone(), list: list.collect() }
+    }
+
+    /// How many sections these two have in common from the top.
+    fn common(&self, other: &Self) -> usize {
+        let pairs = self.list.iter().zip(&other.list);
+        pairs.take_while(|(one, other)| Arc::ptr_eq(one, other) || key(one) == key(other)).count()
+    }
+}
+
+/// A content that was read, kept because older ones usually are its beginning.
+#[derive(Debug)]
+pub(super) struct Read {
+    text: Vec<u8>,
+    /// Where each section begins.
+    starts: Vec<usize>,
+    pub(super) sections: Arc<Sections>,
+}
+
+impl Read {
+    pub(super) fn of(status: Status) -> Self {
+        let sections = Arc::new(Sections::of(&status));
+        let starts = status.turns.iter().map(|turn| turn.span.start).collect();
+        Self { text: status.text.into_bytes(), starts, sections }
+    }
+
+    /// Returns the sections of `older` without parsing it, if it is the beginning of this text up to a section.
+    ///
+    /// What a section's heading follows is complete: no block that is open there could hold a heading at the top
+    /// level of the document. So the beginning alone has the same sections as it has here.
+    pub(super) fn beginning(&self, older: &[u8]) -> Option<Arc<Sections>> {
+        let older = older.trim_ascii_end();
+        if !self.text.starts_with(older) {
+            return None;
+        }
+        let count = self.starts.partition_point(|start| *start < older.len());
+        let next = self.starts.get(count).copied().unwrap_or(self.text.len());
+        if !self.text[older.len()..next].trim_ascii().is_empty() {
+            return None;
+        }
+        if count == self.starts.len() {
+            return Some(Arc::clone(&self.sections));
+        }
+        let list = self.sections.list[..count].to_vec();
+        Some(Arc::new(Sections { loop_id: self.sections.loop_id.clone(), list }))
     }
 }
 
@@ -98,14 +144,15 @@ pub(super) fn first_seen(present: &Sections, before: Option<&Sections>, links: &
 }
 
 /// How many equal sections stand before each one.
-fn ordinals(list: &[Section]) -> Vec<usize> {
+fn ordinals(list: &[Arc<Section>]) -> Vec<usize> {
     let mut counts: HashMap<(&Name, &str), usize> = HashMap::new();
-    let ordinal = |section| {
+    let mut ordinals = Vec::with_capacity(list.len());
+    for section in list {
         let count = counts.entry(key(section)).or_default();
+        ordinals.push(*count);
         *count += 1;
-        *count - 1
-    };
-    list.iter().map(ordinal).collect()
+    }
+    ordinals
 }
 
 fn key(section: &Section) -> (&Name, &str) {
@@ -113,7 +160,11 @@ fn key(section: &Section) -> (&Name, &str) {
 }
 
 fn look(present: &Sections, ordinals: &[usize], then: &Sections, at: Seen, seen: &mut [Option<Seen>]) {
-    if seen.iter().all(Option::is_some) {
+    let common = present.common(then);
+    for seen in &mut seen[..common] {
+        seen.get_or_insert(at);
+    }
+    if common == then.list.len() || seen.iter().all(Option::is_some) {
         return;
     }
     let mut counts: HashMap<(&Name, &str), usize> = HashMap::new();
@@ -144,13 +195,14 @@ pub(super) struct Brought {
 
 impl Brought {
     pub(super) fn between(before: Option<&Sections>, now: &Sections) -> Self {
+        let common = before.map_or(0, |before| before.common(now));
         let before = before.map_or(&[][..], |before| &before.list);
         let mut same: HashMap<(&Name, &str), usize> = HashMap::new();
-        for section in before {
+        for section in &before[common..] {
             *same.entry(key(section)).or_default() += 1;
         }
         let mut fresh = Vec::new();
-        for (index, section) in now.list.iter().enumerate() {
+        for (index, section) in now.list.iter().enumerate().skip(common) {
             match same.get_mut(&key(section)).filter(|count| **count > 0) {
                 Some(count) => *count -= 1,
                 None => fresh.push((index, section)),

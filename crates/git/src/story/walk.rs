@@ -6,7 +6,7 @@ use git2::Oid;
 use loop_core::status::parse;
 
 use super::cache::StoryCache;
-use super::sections::Sections;
+use super::sections::{Read, Sections};
 use crate::blob::MAX_FILE_BYTES;
 use crate::commit_info::describe;
 use crate::error::GitError;
@@ -56,7 +56,10 @@ pub(super) fn from_base(
     tip: Oid,
 ) -> Result<Vec<Link>, GitError> {
     let ids = repo.first_parents(Some(&base.into()), &tip.into())?;
-    ids.into_iter().rev().map(|id| link(repo, cache, id)).collect()
+    // Newest first: the older contents are the beginnings of newer ones.
+    let mut links = ids.into_iter().map(|id| link(repo, cache, id)).collect::<Result<Vec<_>, _>>()?;
+    links.reverse();
+    Ok(links)
 }
 
 /// The commits from the one that brought the loop to `tip`, oldest first. Which loop: the one with the id `wanted`,
@@ -122,10 +125,21 @@ fn sections(repo: &Repo, cache: &mut StoryCache, content: Oid) -> Result<Option<
         None
     } else {
         let object = odb.read(content).map_err(GitError::git2(doing))?;
-        parse(object.data(), cache.cast()).ok().map(|status| Arc::new(Sections::of(&status)))
+        read(cache, object.data())
     };
     cache.keep_sections(content, &sections);
     Ok(sections)
+}
+
+/// Reads a content, by parsing only if it is not the beginning of the one that was parsed last.
+fn read(cache: &mut StoryCache, text: &[u8]) -> Option<Arc<Sections>> {
+    if let Some(known) = cache.last_read.as_ref().and_then(|last| last.beginning(text)) {
+        return Some(known);
+    }
+    let read = Read::of(parse(text, cache.cast()).ok()?);
+    let sections = Arc::clone(&read.sections);
+    cache.last_read = Some(read);
+    Some(sections)
 }
 
 pub(super) fn step(repo: &Repo, cache: &mut StoryCache, id: Oid) -> Result<Arc<Step>, GitError> {
