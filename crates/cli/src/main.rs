@@ -1,5 +1,6 @@
 //! The `loop` command: reads arguments, environment and home folder, prints, and leaves the work to the crates.
 
+mod casting;
 mod client;
 mod commands;
 mod daemon;
@@ -8,6 +9,7 @@ mod here;
 mod launch;
 mod output;
 mod people;
+mod scribe;
 mod section;
 mod settings;
 mod steering;
