@@ -27,6 +27,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<Vec<Delivery>, StoreError> {
         let work = async {
+            let mut transaction = self.begin_light().await?;
             let until = now.as_millisecond().saturating_add(columns::int(lease.as_millis()));
             let mut rows: Vec<DeliveryRow> = sqlx::query_as(
                 "UPDATE deliveries SET lease_owner = ?1, lease_until = ?2
@@ -49,8 +50,9 @@ impl Store {
             .bind(owner)
             .bind(until)
             .bind(now.as_millisecond())
-            .fetch_all(self.writer())
+            .fetch_all(&mut *transaction)
             .await?;
+            transaction.commit().await?;
             rows.sort_by_key(|row| row.seq);
             Ok(rows.into_iter().map(|row| row.delivery).collect())
         };
@@ -117,7 +119,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<Delivery, StoreError> {
         let work = async {
-            let mut transaction = self.begin().await?;
+            let mut transaction = self.begin_light().await?;
             let mut delivery = ledger::load(&mut transaction, id).await?.delivery;
             if delivery.state.is_final() {
                 return Ok(delivery);
@@ -145,7 +147,7 @@ impl Store {
     /// Fails with [`StoreError::Missing`] when there is no such delivery.
     pub async fn release(&self, id: &str) -> Result<(), StoreError> {
         let work = async {
-            let mut transaction = self.begin().await?;
+            let mut transaction = self.begin_light().await?;
             ledger::load(&mut transaction, id).await?;
             ledger::free(&mut transaction, id).await?;
             transaction.commit().await?;
@@ -160,7 +162,7 @@ impl Store {
     /// Fails with [`StoreError::Missing`] when there is no such delivery.
     pub async fn set_not_before(&self, id: &str, not_before: Timestamp) -> Result<(), StoreError> {
         let work = async {
-            let mut transaction = self.begin().await?;
+            let mut transaction = self.begin_light().await?;
             if ledger::load(&mut transaction, id).await?.delivery.state.is_untyped() {
                 sqlx::query("UPDATE deliveries SET not_before = ?2 WHERE id = ?1")
                     .bind(id)

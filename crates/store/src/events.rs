@@ -42,10 +42,13 @@ impl Store {
                 .bind(at.as_millisecond())
                 .bind(kind)
                 .bind(text);
-            match query.execute(self.writer()).await.map_err(Fault::from) {
-                Err(fault) if fault.is_orphan() => Err(Fault::missing("loop", loop_id)),
-                done => done.map(|done| done.last_insert_rowid()),
-            }
+            let mut transaction = self.begin().await?;
+            let done = match query.execute(&mut *transaction).await.map_err(Fault::from) {
+                Err(fault) if fault.is_orphan() => return Err(Fault::missing("loop", loop_id)),
+                done => done?,
+            };
+            transaction.commit().await?;
+            Ok(done.last_insert_rowid())
         };
         self.settle("log an event", work.await)
     }

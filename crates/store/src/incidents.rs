@@ -80,6 +80,7 @@ impl Store {
     /// Fails when the store cannot be written to.
     pub async fn incident(&self, incident: &Incident) -> Result<(), StoreError> {
         let work = async {
+            let mut transaction = self.begin().await?;
             sqlx::query(
                 "INSERT INTO incidents (id, at, severity, loop_id, what, detail) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
                  ON CONFLICT (id) DO NOTHING",
@@ -90,8 +91,9 @@ impl Store {
             .bind(&incident.loop_id)
             .bind(&incident.what)
             .bind(&incident.detail)
-            .execute(self.writer())
+            .execute(&mut *transaction)
             .await?;
+            transaction.commit().await?;
             Ok(())
         };
         self.settle("write an incident down", work.await)

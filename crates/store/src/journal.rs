@@ -92,7 +92,9 @@ impl Store {
             .bind(&write.added)
             .bind(&write.after_hash);
             let query = bind_path(query, write.repo.as_deref());
-            let done = bind_path(query, Some(&write.path)).execute(self.writer()).await?;
+            let mut transaction = self.begin().await?;
+            let done = bind_path(query, Some(&write.path)).execute(&mut *transaction).await?;
+            transaction.commit().await?;
             Ok(done.last_insert_rowid())
         };
         self.settle("note a write", work.await)
@@ -119,7 +121,10 @@ impl Store {
     pub async fn remove_write(&self, id: i64) -> Result<bool, StoreError> {
         let work = async {
             let query = sqlx::query("DELETE FROM writes WHERE id = ?1").bind(id);
-            Ok(query.execute(self.writer()).await?.rows_affected() > 0)
+            let mut transaction = self.begin().await?;
+            let done = query.execute(&mut *transaction).await?;
+            transaction.commit().await?;
+            Ok(done.rows_affected() > 0)
         };
         self.settle("forget a write", work.await)
     }

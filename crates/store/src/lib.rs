@@ -5,7 +5,7 @@
 //! became of them, where each agent can be reached, what went wrong, and what was written outside git's objects.
 //!
 //! [`Store::open`] takes a URL; its scheme picks a row of [`stores::TABLE`]. There is one so far: SQLite, one file,
-//! safe with several processes at once, every commit flushed to the disk before it counts.
+//! safe with several processes at once. What was decided or sent is flushed to the disk before it counts.
 //!
 //! The heart is the ledger of deliveries. [`Store::record`] takes what the relay decided and, in one transaction,
 //! writes turns, decision and the delivery that follows. A delivery is unique on (loop, turn, agent, attempt), so

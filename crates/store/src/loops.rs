@@ -277,7 +277,9 @@ impl Store {
     pub async fn add_worked_ms(&self, loop_id: &str, ms: i64) -> Result<(), StoreError> {
         let work = async {
             let query = sqlx::query("UPDATE loops SET worked_ms = max(0, worked_ms + ?2) WHERE id = ?1");
-            let done = query.bind(loop_id).bind(ms).execute(self.writer()).await?;
+            let mut transaction = self.begin_light().await?;
+            let done = query.bind(loop_id).bind(ms).execute(&mut *transaction).await?;
+            transaction.commit().await?;
             if done.rows_affected() == 0 { Err(Fault::missing("loop", loop_id)) } else { Ok(()) }
         };
         self.settle("add working time", work.await)

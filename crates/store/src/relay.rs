@@ -115,7 +115,9 @@ impl Store {
     pub async fn forget_turns(&self, loop_id: &str) -> Result<usize, StoreError> {
         let work = async {
             let query = sqlx::query("DELETE FROM turns WHERE loop_id = ?1").bind(loop_id);
-            let done = query.execute(self.writer()).await?;
+            let mut transaction = self.begin().await?;
+            let done = query.execute(&mut *transaction).await?;
+            transaction.commit().await?;
             Ok(usize::try_from(done.rows_affected()).unwrap_or(usize::MAX))
         };
         self.settle("forget turns", work.await)

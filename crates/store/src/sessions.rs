@@ -52,10 +52,13 @@ impl Store {
             .bind(session.pid)
             .bind(session.started_by_loop)
             .bind(session.registered_at.as_millisecond());
-            match query.execute(self.writer()).await.map_err(Fault::from) {
-                Err(fault) if fault.is_orphan() => Err(Fault::missing("loop", &session.loop_id)),
-                done => done.map(drop),
-            }
+            let mut transaction = self.begin().await?;
+            match query.execute(&mut *transaction).await.map_err(Fault::from) {
+                Err(fault) if fault.is_orphan() => return Err(Fault::missing("loop", &session.loop_id)),
+                done => done?,
+            };
+            transaction.commit().await?;
+            Ok(())
         };
         self.settle("register a session", work.await)
     }
@@ -94,7 +97,9 @@ impl Store {
     pub async fn forget_session(&self, loop_id: &str, agent: &Name) -> Result<bool, StoreError> {
         let work = async {
             let query = sqlx::query("DELETE FROM sessions WHERE loop_id = ?1 AND agent_key = ?2");
-            let done = query.bind(loop_id).bind(agent.key()).execute(self.writer()).await?;
+            let mut transaction = self.begin().await?;
+            let done = query.bind(loop_id).bind(agent.key()).execute(&mut *transaction).await?;
+            transaction.commit().await?;
             Ok(done.rows_affected() > 0)
         };
         self.settle("forget a session", work.await)

@@ -192,13 +192,13 @@ async fn recording_says_what_it_changed() {
 
     let other = store.record("L", &outcome(&["CC"], Some("Gemini"), 3)).await.unwrap();
     assert!(other.new && other.changed);
-    assert_eq!(other.superseded, [codex.id.clone()]);
+    assert_eq!(other.superseded.join(" "), codex.id);
     let codex = store.delivery(&codex.id).await.unwrap().unwrap();
     assert_eq!(codex.reason.as_deref(), Some("turn 1: wake Gemini"));
 
     let gemini = other.delivery.unwrap();
     let after = store.record("L", &outcome(&["CC", "Gemini"], None, 4)).await.unwrap();
-    assert_eq!(after.answered, [gemini.id.clone()]);
+    assert_eq!(after.answered.join(" "), gemini.id);
     assert_eq!((after.delivery, after.new, after.changed), (None, false, true));
     let gemini = store.delivery(&gemini.id).await.unwrap().unwrap();
     assert_eq!((gemini.answered_at, gemini.reason.as_deref()), (Some(at(4)), Some("turn 2")));
