@@ -42,11 +42,16 @@ pub(crate) fn write(
     let git = repo.git(&world.git_env);
     match commit_paths(&git, &all, &message, CommitOpts::usual(&mut on_slow)) {
         Ok(committed) => {
+            // Nothing refuses any more; a file that is gone already is what is wanted.
+            let _ = std::fs::remove_file(refused_file(repo, &section.author));
             let closed = appended.closed.clone();
             drop(appended);
             Ok(Written { commit: committed.id, lines: lines(world, repo, &committed.words), closed })
         }
         Err(error) => {
+            let file = refused_file(repo, &section.author);
+            // Best effort: the next `loop turn` shows the words, and the user sees them now.
+            let _ = std::fs::create_dir_all(repo.place().loop_dir()).and_then(|()| std::fs::write(&file, error.to_string()));
             let refused = explain(error);
             Err(match appended.undo() {
                 Ok(()) => refused.next(format!("mend the cause and try again; the section was taken back from {}", config.status_file)),
@@ -87,4 +92,13 @@ fn explain(error: GitError) -> Failure {
         Some(hint) => failure.next(plain(&hint).into_owned()),
         None => failure,
     }
+}
+
+/// What git said when it last refused a commit of this agent's turn.
+pub(crate) fn refused(repo: &Repo, name: &Name) -> Option<String> {
+    std::fs::read_to_string(refused_file(repo, name)).ok()
+}
+
+fn refused_file(repo: &Repo, name: &Name) -> PathBuf {
+    repo.place().loop_dir().join(format!("refused-{}.txt", name.key()))
 }

@@ -78,6 +78,8 @@ pub struct Observed {
     pub story: Story,
     /// What must happen now.
     pub decided: Decided,
+    /// The commit that opened the loop.
+    pub start: Option<CommitId>,
     /// The text of `loop.yaml` at the tip, when it is not the approved one.
     pub changed_config: Option<String>,
 }
@@ -216,7 +218,7 @@ impl Reader {
             });
         }
         let decided = decide(&status, &config, &facts);
-        Ok(Reading::Loop(Box::new(Observed { tip, config, status, facts, story, decided, changed_config })))
+        Ok(Reading::Loop(Box::new(Observed { tip, config, status, facts, story, decided, start: base, changed_config })))
     }
 
     /// `Ok(Ok(None))`: no STATUS.md. `Ok(Err(why))`: one that cannot be read.
