@@ -7,6 +7,7 @@
 mod read;
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
@@ -74,6 +75,12 @@ const KINDS: &[Row] = &[
     },
 ];
 
+/// The files of the table, read once. A test reads every one, so none is missing here.
+static BUILTIN: LazyLock<Vec<Profile>> = LazyLock::new(|| {
+    let read = |row: &Row| read::whole(row.yaml, row.kind, Some(&Profile::empty())).ok();
+    KINDS.iter().filter_map(read).collect()
+});
+
 /// Returns the kinds that are built in.
 pub fn kinds() -> &'static [Row] {
     KINDS
@@ -81,9 +88,7 @@ pub fn kinds() -> &'static [Row] {
 
 /// Returns the profile of a kind that is built in.
 pub fn builtin(kind: &str) -> Option<Profile> {
-    let row = KINDS.iter().find(|row| row.kind == kind)?;
-    // A test reads every file of the table, so this is a profile.
-    read::whole(row.yaml, row.kind, Some(&Profile::empty())).ok()
+    BUILTIN.iter().find(|profile| profile.kind == kind).cloned()
 }
 
 /// Returns the kind that an agent of this name usually is (`CC` -> `claude-code`).

@@ -78,3 +78,123 @@ impl Rotation {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn name(index: usize) -> Name {
+        Name::new(&format!("A{index}")).unwrap()
+    }
+
+    fn ring(size: usize) -> Rotation {
+        Rotation::Ring((0..size).map(name).collect())
+    }
+
+    fn table(targets: &[usize]) -> Rotation {
+        Rotation::Table(targets.iter().enumerate().map(|(from, to)| (name(from), name(*to))).collect())
+    }
+
+    #[test]
+    fn turns_go_round() {
+        let nobody = |_: &Name| false;
+        let cases: [(Rotation, &[usize]); 4] = [
+            (ring(3), &[0, 1, 2, 0, 1]),
+            (ring(1), &[0, 0]),
+            (table(&[1, 2, 0]), &[0, 1, 2, 0]),
+            // No way back to the first.
+            (table(&[1, 2, 1]), &[0, 1, 2, 1, 2]),
+        ];
+        for (rotation, expected) in cases {
+            let mut current = rotation.first().unwrap();
+            for index in expected {
+                assert_eq!(*current, name(*index), "{rotation}");
+                current = rotation.next(current, &nobody).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn who_is_skipped_gets_no_turn() {
+        let skipped = |index: usize| move |other: &Name| *other == name(index);
+        assert_eq!(ring(3).next(&name(0), &skipped(1)), Some(&name(2)));
+        assert_eq!(ring(2).next(&name(0), &skipped(1)), Some(&name(0)), "nobody else is left");
+        assert_eq!(ring(3).first_active(&skipped(0)), Some(&name(1)));
+        assert_eq!(ring(3).next(&name(0), &|_| true), None);
+        assert_eq!(ring(3).first_active(&|_| true), None);
+        assert_eq!(table(&[1, 1]).next(&name(0), &skipped(1)), None, "its way leads nowhere else");
+        assert_eq!(ring(3).next(&name(7), &|_| false), None, "outside the rotation");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(256))]
+
+        #[test]
+        fn a_ring_never_gives_the_turn_to_who_just_spoke_unless_nobody_else_is_left(
+            size in 1_usize..8,
+            speaker in 0_usize..8,
+            skipped in proptest::collection::btree_set(0_usize..8, 0..8),
+        ) {
+            let speaker = speaker % size;
+            let names: BTreeSet<Name> = skipped.iter().map(|index| name(*index)).collect();
+            let left: Vec<usize> = (0..size).filter(|index| !skipped.contains(index)).collect();
+            let rotation = ring(size);
+            let next = rotation.next(&name(speaker), &|other| names.contains(other));
+            match next {
+                None => prop_assert!(left.is_empty()),
+                Some(next) if *next == name(speaker) => prop_assert_eq!(left, vec![speaker]),
+                Some(next) => {
+                    prop_assert!(!names.contains(next));
+                    // It is the nearest one that is left.
+                    let distance = |index: usize| (index + size - speaker - 1) % size;
+                    let nearest = left.iter().copied().min_by_key(|index| distance(*index));
+                    prop_assert_eq!(Some(next.clone()), nearest.map(name));
+                }
+            }
+        }
+
+        #[test]
+        fn a_table_always_ends_its_search_on_somebody_it_reaches(
+            targets in proptest::collection::vec(0_usize..6, 1..7),
+            speaker in 0_usize..6,
+            skipped in proptest::collection::btree_set(0_usize..6, 0..6),
+        ) {
+            let size = targets.len();
+            let targets: Vec<usize> = targets.iter().map(|target| target % size).collect();
+            let names: BTreeSet<Name> = skipped.iter().map(|index| name(*index)).collect();
+            let mut reached = BTreeSet::new();
+            let mut current = targets[speaker % size];
+            while reached.insert(current) {
+                current = targets[current];
+            }
+            let rotation = table(&targets);
+            let next = rotation.next(&name(speaker % size), &|other| names.contains(other));
+            match next {
+                None => prop_assert!(reached.iter().all(|index| skipped.contains(index))),
+                Some(next) => {
+                    prop_assert!(reached.iter().any(|index| name(*index) == *next));
+                    prop_assert!(!names.contains(next));
+                }
+            }
+        }
+
+        #[test]
+        fn everybody_in_a_ring_gets_one_turn_a_round(size in 1_usize..9) {
+            let rotation = ring(size);
+            let mut spoke = BTreeSet::new();
+            let mut current = rotation.first().unwrap();
+            for _ in 0..size {
+                prop_assert!(spoke.insert(current.clone()));
+                current = rotation.next(current, &|_| false).unwrap();
+            }
+            prop_assert_eq!(Some(current), rotation.first());
+            prop_assert_eq!(rotation.members().count(), size);
+        }
+    }
+}

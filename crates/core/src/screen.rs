@@ -4,6 +4,9 @@
 //! the screen, where the CLI draws and the agent does not, and are anchored at its end. What no rule knows is
 //! [`LookState::Unknown`]: nothing is typed then.
 
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
 use regex::{Regex, RegexBuilder};
 
 use crate::profile::{Place, Profile, Rule, Signs};
@@ -63,13 +66,33 @@ pub enum LookState {
 
 /// Reads a screen. Pure: the same screen always reads the same.
 ///
-/// Compiles the profile's expressions each time; who looks at a window again and again keeps a [`CompiledSigns`].
+/// Compiling expressions costs more than matching them, and every window is looked at several times a second, so
+/// the last few profiles' expressions are kept.
 pub fn look(profile: &Profile, screen: &Screen) -> Look {
-    match CompiledSigns::new(&profile.signs) {
-        Ok(signs) => signs.look(screen),
+    match kept(&profile.signs) {
+        Some(signs) => signs.look(screen),
         // Profiles are compiled when they are read, so this is one that was made by hand.
-        Err(_) => Look { state: LookState::Unknown, composer: None },
+        None => Look { state: LookState::Unknown, composer: None },
     }
+}
+
+/// How many profiles' expressions are kept; a loop rarely has more than a handful of kinds.
+const KEPT: usize = 32;
+
+static COMPILED: Mutex<VecDeque<(Signs, Arc<CompiledSigns>)>> = Mutex::new(VecDeque::new());
+
+fn kept(signs: &Signs) -> Option<Arc<CompiledSigns>> {
+    // Nothing in the queue is ever half changed, so one that a panic poisoned is as good as before.
+    let mut queue = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, compiled)) = queue.iter().find(|(known, _)| known == signs) {
+        return Some(Arc::clone(compiled));
+    }
+    let compiled = Arc::new(CompiledSigns::new(signs).ok()?);
+    if queue.len() == KEPT {
+        queue.pop_front();
+    }
+    queue.push_back((signs.clone(), Arc::clone(&compiled)));
+    Some(compiled)
 }
 
 /// A profile's signs, compiled once.
@@ -159,7 +182,7 @@ impl CompiledSigns {
 }
 
 impl CompiledRule {
-    /// What the rule found: its first group, or the first line of what it matched.
+    /// What the rule found, in one line: its first group, or else the first line of what it matched.
     fn found(&self, view: &View<'_>) -> Option<String> {
         let text = match self.place {
             Place::Title => view.title,
@@ -167,8 +190,11 @@ impl CompiledRule {
             Place::Screen => &view.screen,
         };
         let captures = self.matches.captures(text)?;
-        let found = captures.get(1).or_else(|| captures.get(0)).map_or("", |group| group.as_str());
-        Some(found.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("").to_owned())
+        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        Some(match (captures.get(1), captures.get(0)) {
+            (Some(group), _) => words(group.as_str()),
+            (None, found) => words(found.and_then(|found| found.as_str().lines().next()).unwrap_or_default()),
+        })
     }
 }
 
@@ -228,3 +254,6 @@ pub(crate) fn checked_regex(pattern: &str, group: Group) -> Result<Regex, String
     }
     Ok(regex)
 }
+
+#[cfg(test)]
+mod tests;

