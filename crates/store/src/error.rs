@@ -147,9 +147,10 @@ impl Fault {
         let path = path.to_owned();
         match primary_code(&source) {
             Some(BUSY | LOCKED) => return StoreError::Busy { path },
-            Some(READONLY | CANTOPEN | PERM) => return StoreError::ReadOnly { path },
+            Some(READONLY | PERM) => return StoreError::ReadOnly { path },
             Some(FULL) => return StoreError::Full { path },
-            Some(CORRUPT | NOTADB) => return StoreError::Corrupt { path, advice: DAMAGED.to_owned() },
+            Some(IOERR) if code(&source) == Some(IOERR_SHMSIZE) => return StoreError::Full { path },
+            Some(CORRUPT | NOTADB) => return damaged(&path),
             _ => {}
         }
         match source {
@@ -171,8 +172,10 @@ pub(crate) const KEEP: &str = "it was left as it is; move it, its -wal and its -
                                empty store (turns and verdicts are in git)";
 
 /// What is said of a file that SQLite cannot read.
-pub(crate) const DAMAGED: &str = "the file is damaged or is no SQLite database; it was left as it is; move it, its -wal and \
-                       its -shm file away to start with an empty store (turns and verdicts are in git)";
+pub(crate) fn damaged(path: &Path) -> StoreError {
+    let advice = format!("the file is damaged or is no SQLite database; {KEEP}");
+    StoreError::Corrupt { path: path.to_owned(), advice }
+}
 
 /// Puts a refusal of the operating system, met while making `path`, in a caller's words.
 pub(crate) fn from_io(path: &Path, source: io::Error) -> StoreError {
@@ -189,13 +192,20 @@ const PERM: u32 = 3;
 const BUSY: u32 = 5;
 const LOCKED: u32 = 6;
 const READONLY: u32 = 8;
+const IOERR: u32 = 10;
 const CORRUPT: u32 = 11;
 const FULL: u32 = 13;
-const CANTOPEN: u32 = 14;
 const NOTADB: u32 = 26;
+
+/// An extended one: the file beside the store that its users share cannot grow.
+const IOERR_SHMSIZE: u32 = IOERR | 19 << 8;
 
 /// SQLite's primary result code: the low byte of the extended one.
 fn primary_code(error: &sqlx::Error) -> Option<u32> {
-    let code = error.as_database_error()?.code()?;
-    code.parse::<u32>().ok().map(|code| code & 0xff)
+    code(error).map(|code| code & 0xff)
+}
+
+/// SQLite's extended result code.
+fn code(error: &sqlx::Error) -> Option<u32> {
+    error.as_database_error()?.code()?.parse().ok()
 }

@@ -237,6 +237,22 @@ async fn a_read_only_place_is_named_as_such() {
     assert!(folder.open().await.loop_row("L").await.unwrap().is_some());
 }
 
+/// How the tables and indexes of a store are declared.
+async fn schema(folder: &Folder) -> Vec<String> {
+    let query =
+        "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' ORDER BY name";
+    sqlx::query_scalar(query).fetch_all(&mut connect(&folder.file()).await).await.unwrap()
+}
+
+#[tokio::test]
+async fn an_old_store_becomes_what_a_new_one_is() {
+    let (old, new) = (Folder::new(), Folder::new());
+    run(&old.file(), include_str!("fixtures/v1.sql")).await;
+    old.open().await.close().await;
+    new.open().await.close().await;
+    assert_eq!(schema(&old).await, schema(&new).await);
+}
+
 #[tokio::test]
 async fn the_store_of_the_first_release_still_opens() {
     let folder = Folder::new();

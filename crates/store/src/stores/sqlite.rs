@@ -13,7 +13,7 @@ use sqlx::pool::PoolOptions;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteSynchronous};
 use sqlx::{ConnectOptions, Sqlite};
 
-use crate::error::{DAMAGED, StoreError, from_io};
+use crate::error::{StoreError, damaged, from_io};
 use crate::migrate;
 use crate::store::Store;
 
@@ -134,7 +134,7 @@ fn make_file(path: &Path) -> Result<(), StoreError> {
     match fs::metadata(path) {
         // SQLite takes a file that is too short for its header to be empty, and would write over it.
         Ok(found) if found.is_file() && (1..SHORTEST).contains(&found.len()) => {
-            return Err(StoreError::Corrupt { path: path.to_owned(), advice: DAMAGED.to_owned() });
+            return Err(damaged(path));
         }
         Ok(found) if found.is_file() => return writable(path),
         Ok(_) => {
