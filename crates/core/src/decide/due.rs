@@ -112,7 +112,8 @@ impl<'a> Course<'a> {
         if !self.order.is_skipped(target) {
             return (Some(target), format!("{author} handed over to {target} in turn {n}"));
         }
-        match self.order.next(target) {
+        // Its place in the ring is passed over, but not back to who has just spoken while others are left.
+        match self.order.next(target).filter(|next| *next != author) {
             Some(next) => (
                 Some(next),
                 format!(
@@ -135,7 +136,8 @@ impl<'a> Course<'a> {
         if let Some(target) = target {
             (self.due, self.reason) = match self.order.seat(target) {
                 Some(seat) if seat == target => (Some(seat), format!("`loop resume --to {target}`")),
-                other => (other, format!("`loop resume --to {target}`, which is skipped")),
+                Some(next) => (Some(next), format!("`loop resume --to {target}`, which is skipped")),
+                None => return,
             };
         }
     }

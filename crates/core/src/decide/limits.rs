@@ -97,10 +97,8 @@ pub(super) fn reached(
         return Some((
             Hold::Rounds,
             format!("{} of {of} rounds are done without a pass that ends the loop", rounds.done),
-            format!(
-                "`loop resume` grants as many again, `loop resume --rounds {}` fewer, `loop accept` ends it",
-                half(of)
-            ),
+            "`loop resume` grants as many again, `loop resume --rounds N` another number, `loop accept` ends it"
+                .to_owned(),
         ));
     }
     let hours = facts.resumed.as_ref().and_then(|resume| resume.hours).or(limits.hours);
@@ -138,10 +136,6 @@ pub(super) fn reached(
         ));
     }
     None
-}
-
-fn half(of: u32) -> u32 {
-    (of / 2).max(1)
 }
 
 /// A figure with at most one decimal.

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 
 use crate::cast::Role;
 use crate::config::{Config, PassPolicy};
@@ -164,5 +165,9 @@ fn config(ring: &[Name]) -> Config {
         text.push_str(&format!("  {name}: {{kind: claude-code}}\n"));
     }
     text.push_str(&format!("rotation: {ring:?}\nplanner: Hermes\npeople: [Dana]\n"));
-    Config::parse(&text, "loop.yaml", &BTreeMap::new()).unwrap()
+    // Reading the profiles takes its time, and the laws need thousands of these.
+    static READ: Mutex<BTreeMap<String, Config>> = Mutex::new(BTreeMap::new());
+    let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
+    let parse = || Config::parse(&text, "loop.yaml", &BTreeMap::new()).unwrap();
+    read.entry(text.clone()).or_insert_with(parse).clone()
 }

@@ -3,4 +3,5 @@
 mod laws;
 mod limits;
 mod policies;
+mod texts;
 mod turns;

@@ -60,8 +60,10 @@ fn all_want_to_have_passed_the_same_state() {
         ("CC pass\nCodex pass\nOC pass\nCC pass", "1:CC 2:Codex", "passed by CC"),
         ("CC pass\nCodex\nOC pass\nCC pass", "", "wake Codex +pass-not-enough"),
         ("CC pass\nCodex pass\nCC\nOC pass", "", "wake CC +pass-not-enough"),
-        // People, the planner and agents outside the rotation are not asked.
-        ("Helper\nCC pass\nDana\nCodex pass\nHermes\nOC pass", "", "passed by OC"),
+        // People and the planner are not asked, nor is an agent outside the rotation that was never called in.
+        ("CC pass\nDana\nCodex pass\nHermes\nOC pass", "", "passed by OC"),
+        ("Helper\nCC pass\nCodex pass\nOC pass", "", "wake CC +pass-not-enough"),
+        ("Helper pass\nCC pass\nCodex pass\nOC pass", "", "passed by OC"),
     ] {
         assert_eq!(told(&all, sections, changes), expected, "{sections}; {changes}");
     }

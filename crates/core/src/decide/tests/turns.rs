@@ -126,6 +126,9 @@ fn skipped_agents_are_left_out() {
     assert_eq!(skipping("CC", &["Codex"]), "wake OC");
     assert_eq!(skipping("CC", &["Codex", "OC"]), "wake CC");
     assert_eq!(skipping("CC > Codex", &["Codex"]), "wake OC");
+    assert_eq!(skipping("CC > OC", &["OC"]), "wake Codex");
+    assert_eq!(skipping("Dana > Codex", &["Codex"]), "wake OC");
+    assert_eq!(skipping("CC > OC", &["OC", "Codex"]), "wake CC");
     assert_eq!(skipping("CC > Helper", &["Helper"]), "wake Codex");
     assert_eq!(skipping("CC blocked\nDana", &["CC"]), "wake Codex");
     assert_eq!(skipping("CC", &["CC", "Codex", "OC"]), "held all-skipped");
