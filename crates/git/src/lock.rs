@@ -68,6 +68,15 @@ impl StatusLock {
     }
 }
 
+impl Drop for StatusLock {
+    /// Lets go by word: closing alone would not, while a process that another thread is just starting still has a
+    /// copy of the file.
+    fn drop(&mut self) {
+        // The lock goes with the process at the latest.
+        let _ = self.file.unlock();
+    }
+}
+
 fn holder(file: &mut File) -> Option<u32> {
     let mut text = String::new();
     file.rewind().ok()?;
