@@ -1,5 +1,7 @@
 //! Who comes after whom.
 
+use std::fmt;
+
 use crate::name::Name;
 
 /// The order of turns: a ring or a table of any number of agents.
@@ -75,6 +77,22 @@ impl Rotation {
                 names.get((place + 1) % names.len())
             }
             Self::Table(rows) => rows.iter().find(|(from, _)| from == name).map(|(_, to)| to),
+        }
+    }
+}
+
+/// As it stands in `loop.yaml`, in one line.
+impl fmt::Display for Rotation {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ring(names) => {
+                let names: Vec<&str> = names.iter().map(Name::as_str).collect();
+                write!(formatter, "[{}]", names.join(", "))
+            }
+            Self::Table(rows) => {
+                let rows: Vec<String> = rows.iter().map(|(from, to)| format!("{from}: {to}")).collect();
+                write!(formatter, "{{{}}}", rows.join(", "))
+            }
         }
     }
 }

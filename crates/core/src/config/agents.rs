@@ -125,10 +125,8 @@ fn kind(
     entries: &[(Key, Node)],
     kinds: &BTreeMap<String, Profile>,
 ) -> Result<Profile, ConfigError> {
-    let builtin = profile::kinds().iter().map(|row| row.kind);
-    let own = kinds.keys().map(String::as_str);
-    let mut known: Vec<&str> = builtin.chain(own).collect();
-    known.dedup();
+    let mut known: Vec<&str> = profile::kinds().iter().map(|row| row.kind).collect();
+    known.extend(kinds.keys().map(String::as_str).filter(|kind| profile::builtin(kind).is_none()));
     let found = |kind: &str| kinds.get(kind).cloned().or_else(|| profile::builtin(kind));
     let Some(node) = entry(entries, "kind") else {
         let usual = profile::usual_kind(&key.text).or_else(|| entry(entries, "command").map(|_| "generic"));

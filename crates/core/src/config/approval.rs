@@ -2,10 +2,8 @@
 
 use sha2::{Digest, Sha256};
 
-use super::{Agent, Config, PassPolicy, Permissions};
-use crate::name::Name;
+use super::{Agent, Config, Permissions};
 use crate::profile;
-use crate::rotation::Rotation;
 
 /// Returns the SHA-256 of a `loop.yaml` in hex: the version that a person approved is recognised by it.
 pub fn hash(text: &str) -> String {
@@ -94,33 +92,6 @@ fn shown(command: &[String]) -> String {
 /// A line of a stranger's file on its way to a terminal.
 fn plain(line: &str) -> String {
     line.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
-}
-
-impl std::fmt::Display for PassPolicy {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Any => formatter.write_str("any"),
-            Self::Other => formatter.write_str("other"),
-            Self::All => formatter.write_str("all"),
-            Self::Names(names) => write!(formatter, "[{}]", joined(names.iter())),
-        }
-    }
-}
-
-impl std::fmt::Display for Rotation {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Ring(names) => write!(formatter, "[{}]", joined(names.iter())),
-            Self::Table(rows) => {
-                let rows: Vec<String> = rows.iter().map(|(from, to)| format!("{from}: {to}")).collect();
-                write!(formatter, "{{{}}}", rows.join(", "))
-            }
-        }
-    }
-}
-
-fn joined<'a>(names: impl Iterator<Item = &'a Name>) -> String {
-    names.map(Name::as_str).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

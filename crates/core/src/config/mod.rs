@@ -21,6 +21,7 @@ mod tests;
 pub(crate) mod tree;
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::Serialize;
 
@@ -107,6 +108,21 @@ pub enum PassPolicy {
     All,
     /// The newest sections of all of these pass, with the same rule.
     Names(Vec<Name>),
+}
+
+/// As it stands in `loop.yaml`.
+impl fmt::Display for PassPolicy {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Any => formatter.write_str("any"),
+            Self::Other => formatter.write_str("other"),
+            Self::All => formatter.write_str("all"),
+            Self::Names(names) => {
+                let names: Vec<&str> = names.iter().map(Name::as_str).collect();
+                write!(formatter, "[{}]", names.join(", "))
+            }
+        }
+    }
 }
 
 /// When to stop and ask a person; `None` is off.

@@ -391,3 +391,53 @@ fn mistakes_are_shown_with_their_line() {
         hint: name them: `agents: {CC: {kind: claude-code}, Codex: {kind: codex}}`
         "##);
 }
+
+mod laws {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::config::edit::{add_agent, remove_agent};
+
+    const FULL: &str = "# a loop\nagents:\n  CC: {kind: claude-code, skip: true} # one\n  Codex:\n    kind: codex\n    \
+                        signs: {busy: ['x']}\nrotation: [CC, Codex]\nplanner: Hermes\npeople: [Dana, 小明]\npass: \
+                        [Codex]\nlimits: {rounds: 8, hours: off}\nverify: \"a 'b c'\"\nhandover_grace: 30s\n";
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(512))]
+
+        /// Whatever stands in the file, it is read or refused, and a refusal can be shown.
+        #[test]
+        fn a_damaged_file_is_read_or_refused(at in 0..FULL.len(), cut in 0_usize..12, put in "[-{}\\[\\]:,#&*!|>'\"%@ \t\r\n\u{0}\u{e9}a-z0-9?<.]{0,6}") {
+            let start = (0..=at).rev().find(|at| FULL.is_char_boundary(*at)).unwrap();
+            let end = (start + cut..=FULL.len()).find(|at| FULL.is_char_boundary(*at)).unwrap_or(FULL.len());
+            let text = format!("{}{put}{}", &FULL[..start], &FULL[end..]);
+            let kinds = BTreeMap::new();
+            let name = Name::new("New").unwrap();
+            match parse(&text) {
+                Err(error) => {
+                    prop_assert!(error.to_string().starts_with("loop.yaml"));
+                    prop_assert!(!error.message.is_empty());
+                    prop_assert!(error.line <= text.split(['\n', '\r']).count() + 1, "{error}");
+                }
+                Ok(config) => {
+                    prop_assert!(!config.rotation.is_empty());
+                    // An edit does exactly what it says, or refuses.
+                    if let Ok(more) = add_agent(&text, "loop.yaml", &name, "qwen", &kinds) {
+                        let added = parse(&more).unwrap();
+                        prop_assert_eq!(added.agents.len(), config.agents.len() + 1);
+                        if let Ok(less) = remove_agent(&more, "loop.yaml", &name, &kinds) {
+                            prop_assert_eq!(parse(&less).unwrap(), config);
+                        }
+                    }
+                }
+            }
+        }
+
+        #[test]
+        fn any_text_at_all_is_read_or_refused(text in "\\PC{0,200}") {
+            if let Err(error) = parse(&text) {
+                prop_assert!(error.to_string().starts_with("loop.yaml"));
+            }
+        }
+    }
+}
