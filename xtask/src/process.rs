@@ -223,9 +223,17 @@ mod tests {
     fn what_hangs_is_killed_with_its_children() {
         let mut pid = String::new();
         let mut hanging = shell("sleep 300 & echo $!; wait");
-        let end = quietly(&mut hanging, Duration::from_millis(300), |line| pid = line.to_owned()).unwrap();
+        let end = quietly(&mut hanging, Duration::from_secs(2), |line| pid = line.to_owned()).unwrap();
         assert_eq!(end, End::TimedOut);
-        let alive = Command::new("kill").args(["-0", &pid]).stderr(Stdio::null()).status().unwrap().success();
-        assert!(!alive, "process {pid} is still there");
+        // Killed, it may stand in the table as a zombie (Z) until its new parent looks.
+        let state = || {
+            let ps = Command::new("ps").args(["-o", "stat=", "-p", &pid]).output().unwrap();
+            String::from_utf8(ps.stdout).unwrap().trim().to_owned()
+        };
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while !state().is_empty() && !state().starts_with('Z') {
+            assert!(Instant::now() < deadline, "process {pid} is still there: {}", state());
+            thread::sleep(Duration::from_millis(10));
+        }
     }
 }

@@ -18,13 +18,13 @@ pub(super) struct Lab {
 impl Lab {
     /// Builds the program and makes the folder.
     pub(super) fn open(root: &Path) -> Result<Self> {
-        if !succeeds(cargo(root).args(["build", "--profile", "dist", "--package", "loop-cli"]))? {
+        if !succeeds(cargo(root).args(["build", "--release", "--package", "loop-cli"]))? {
             bail!("the program could not be built");
         }
         let target = target_dir(root)?;
         let dir = target.join(format!("bench-{}", std::process::id()));
         std::fs::create_dir_all(dir.join("home"))?;
-        Ok(Self { dir, program: target.join("dist/loop") })
+        Ok(Self { dir, program: target.join("release/loop") })
     }
 
     /// The built program.

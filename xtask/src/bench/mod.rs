@@ -2,7 +2,7 @@
 //!
 //! A machine's speed changes from hour to hour, so no figure here is compared with one of another run: everything
 //! is measured beside its floor, turn and turn about, and what counts is the ratio. The program under test is the
-//! one that users get (profile `dist`).
+//! one that `cargo install` gives.
 
 mod append;
 mod hook;
