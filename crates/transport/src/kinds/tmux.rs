@@ -72,10 +72,14 @@ impl Window {
     async fn pane(&self) -> Result<Result<Pane, Presence>, TransportError> {
         match self.server.pane(&self.id).await {
             Ok(pane) => Ok(owned(&pane, &self.tags).map(|()| pane)),
-            Err(TmuxError::NoPane(id)) => Ok(Err(Presence::Gone(format!("pane {id} is closed")))),
+            Err(TmuxError::NoPane(id)) => Ok(Err(closed(&id))),
             Err(error) => Err(trouble(&error)),
         }
     }
+}
+
+fn closed(id: &str) -> Presence {
+    Presence::Gone(format!("pane {id} is closed"))
 }
 
 /// Whether the pane has the agent's tags: an id alone could be another agent's after the server was restarted.
@@ -116,17 +120,10 @@ fn eye(session: &Session) -> Eye<'_> {
 impl Transport for Tmux {
     async fn probe(&self, session: &Session) -> Result<Presence, TransportError> {
         let window = self.window(session)?;
-        let pane = match window.pane().await? {
-            Ok(pane) => pane,
-            Err(presence) => return Ok(presence),
-        };
-        match eye(session).see(&window.server, &pane).await {
-            Ok(seen) => Ok(seen.presence),
-            // Closed between the two looks.
-            Err(error) => match window.pane().await? {
-                Ok(_) => Err(trouble(&error)),
-                Err(presence) => Ok(presence),
-            },
+        match eye(session).see(&window.server, &window.id).await {
+            Ok(seen) => Ok(owned(&seen.pane, &window.tags).err().unwrap_or(seen.presence)),
+            Err(TmuxError::NoPane(id)) => Ok(closed(&id)),
+            Err(error) => Err(trouble(&error)),
         }
     }
 

@@ -109,6 +109,13 @@ const FIELDS: [&str; 15] = [
     "pane_title",
 ];
 
+/// Stands between the list of panes and the screen of one.
+const MARK: &str = "\u{241e}screen\u{241e}";
+
+fn format() -> String {
+    FIELDS.map(|field| format!("#{{{field}}}")).join(&SEPARATOR.to_string())
+}
+
 fn read(line: &str) -> Option<Pane> {
     let fields: Vec<&str> = line.splitn(FIELDS.len(), SEPARATOR).collect();
     let [
@@ -160,8 +167,7 @@ impl Server {
     /// # Errors
     /// Fails when tmux cannot be run or does not answer.
     pub async fn panes(&self) -> Result<Vec<Pane>, TmuxError> {
-        let format = FIELDS.map(|field| format!("#{{{field}}}")).join(&SEPARATOR.to_string());
-        match self.tmux(&["list-panes", "-a", "-F", &format]).await {
+        match self.tmux(&["list-panes", "-a", "-F", &format()]).await {
             Ok(list) => Ok(list.lines().filter_map(read).collect()),
             Err(TmuxError::NoServer(_)) => Ok(Vec::new()),
             Err(error) => Err(error),
@@ -212,11 +218,44 @@ impl Server {
         Ok(())
     }
 
-    /// Reads the visible part of a pane; lines that the terminal broke are whole again.
-    pub(crate) async fn screen(&self, pane: &Pane) -> Result<Screen, TmuxError> {
-        let text = self.tmux(&["capture-pane", "-p", "-J", "-t", pane.id.as_str()]).await?;
-        let lines = text.lines().map(|line| line.trim_end().to_owned()).collect();
-        Ok(Screen { title: pane.title.clone(), lines })
+    /// Returns a pane with its visible lines, both of one moment; lines that the terminal broke are whole again.
+    pub(crate) async fn look_at(&self, id: &PaneId) -> Result<(Pane, Screen), TmuxError> {
+        let format = format();
+        let target = id.as_str();
+        let seen = self
+            .tmux(&[
+                "list-panes",
+                "-a",
+                "-F",
+                &format,
+                ";",
+                "display-message",
+                "-p",
+                "-t",
+                target,
+                MARK,
+                ";",
+                "capture-pane",
+                "-p",
+                "-J",
+                "-t",
+                target,
+            ])
+            .await;
+        let text = match seen {
+            Ok(text) => text,
+            // Says which of the two it was: the pane, or tmux.
+            Err(error) => return self.pane(id).await.and(Err(error)),
+        };
+        let mut lines = text.lines();
+        let mut panes = lines.by_ref().take_while(|line| *line != MARK).filter_map(read);
+        let pane = panes.find(|pane| pane.id == *id);
+        // The search has stopped at the pane: read on to the mark.
+        panes.for_each(drop);
+        let pane = pane.ok_or_else(|| TmuxError::NoPane(id.to_string()))?;
+        let lines = lines.map(|line| line.trim_end().to_owned()).collect();
+        let screen = Screen { title: pane.title.clone(), lines };
+        Ok((pane, screen))
     }
 
     /// Returns the last lines of a pane as harmless text.

@@ -37,6 +37,7 @@ pub(crate) struct Eye<'a> {
 
 /// What one look at a window gave.
 pub(crate) struct Seen {
+    pub(crate) pane: Pane,
     pub(crate) presence: Presence,
     pub(crate) screen: Screen,
     pub(crate) look: Look,
@@ -48,14 +49,14 @@ impl<'a> Eye<'a> {
     }
 
     /// Looks once.
-    pub(crate) async fn see(&self, server: &Server, pane: &Pane) -> Result<Seen, TmuxError> {
-        let screen = server.screen(pane).await?;
+    pub(crate) async fn see(&self, server: &Server, id: &PaneId) -> Result<Seen, TmuxError> {
+        let (pane, screen) = server.look_at(id).await?;
         let look = match &self.signs {
             Some(signs) => signs.look(&screen),
             None => Look { state: LookState::Unknown, composer: None },
         };
-        let presence = self.presence(pane, &screen, &look);
-        Ok(Seen { presence, screen, look })
+        let presence = self.presence(&pane, &screen, &look);
+        Ok(Seen { pane, presence, screen, look })
     }
 
     fn presence(&self, pane: &Pane, screen: &Screen, look: &Look) -> Presence {
@@ -65,17 +66,19 @@ impl<'a> Eye<'a> {
         if SHELLS.contains(&pane.command.as_str()) && !self.programs.contains(&pane.command) {
             return Presence::Shell(pane.command.clone());
         }
+        let draft = look.composer.as_deref().map(str::trim);
         match &look.state {
             LookState::Busy => Presence::Busy,
             LookState::Asks { says, press } => Presence::Asks { says: says.clone(), press: press.clone() },
             LookState::Limited(until) => Presence::Limited(until.clone()),
-            LookState::Idle => match look.composer.as_deref().map(str::trim) {
-                Some(draft) if !draft.is_empty() => Presence::Draft(draft.to_owned()),
-                None if self.profile.signs.composer.is_some() => {
-                    Presence::Unknown("its composer is not to be seen".to_owned())
-                }
-                _ => Presence::Idle,
-            },
+            // Some CLIs are known to be ready only as long as their composer is empty.
+            LookState::Idle | LookState::Unknown if draft.is_some_and(|draft| !draft.is_empty()) => {
+                Presence::Draft(draft.unwrap_or_default().to_owned())
+            }
+            LookState::Idle if draft.is_none() && self.profile.signs.composer.is_some() => {
+                Presence::Unknown("its composer is not to be seen".to_owned())
+            }
+            LookState::Idle => Presence::Idle,
             LookState::Unknown => {
                 match screen.lines.iter().rev().map(|line| line.trim()).find(|line| !line.is_empty()) {
                     None => Presence::Starting,
@@ -150,8 +153,7 @@ impl Server {
         let start = Instant::now();
         let mut steady: Option<(Presence, Instant)> = None;
         loop {
-            let pane = self.pane(id).await?;
-            let presence = eye.see(self, &pane).await?.presence;
+            let Seen { pane, presence, look, .. } = eye.see(self, id).await?;
             if pane.dead {
                 let last_lines = self.last_lines(id).await?;
                 return Err(NotReady::Ended { ended: pane.ended, last_lines });
@@ -162,7 +164,9 @@ impl Server {
             };
             if since.elapsed() >= STEADY {
                 match &presence {
-                    // Somebody typing into it already shows that it takes input.
+                    // Somebody typing into it already shows that it takes input; a menu that no rule knows may
+                    // look like a draft.
+                    Presence::Draft(_) if look.state == LookState::Unknown => {}
                     Presence::Idle | Presence::Draft(_) | Presence::Busy => {
                         if !Self::runs_elsewhere(&pane, cwd) {
                             return Ok(());

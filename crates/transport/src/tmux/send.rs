@@ -28,7 +28,7 @@ const NOT_HEARD: Duration = Duration::from_millis(1500);
 /// An empty composer of an agent that does not look busy counts after this: short turns are over by then.
 const EMPTY: Duration = Duration::from_millis(1000);
 /// How long the effect of the submit key is waited for where the composer cannot be read.
-const BLIND: Duration = Duration::from_secs(8);
+const BLIND: Duration = Duration::from_secs(5);
 
 /// How a send ended well: how far it was seen to come, and what was seen.
 pub(crate) type Sent = (DeliveryState, String);
@@ -68,9 +68,9 @@ struct Sender<'a> {
 impl Sender<'_> {
     /// Looks at the pane, verified anew to be the agent's.
     async fn see(&self) -> Result<Seen, Trouble> {
-        let pane = self.server.pane(self.pane).await.map_err(Trouble::Tmux)?;
-        (self.check)(&pane).map_err(Trouble::NotIts)?;
-        self.eye.see(self.server, &pane).await.map_err(Trouble::Tmux)
+        let seen = self.eye.see(self.server, self.pane).await.map_err(Trouble::Tmux)?;
+        (self.check)(&seen.pane).map_err(Trouble::NotIts)?;
+        Ok(seen)
     }
 
     fn holds(&self, seen: &Seen) -> Holds {
@@ -163,7 +163,9 @@ impl Sender<'_> {
                 self.pane,
                 APPEARS.as_secs()
             )),
-            (Holds::Foreign(draft), Presence::Draft(_)) => TransportError::NotNow(Presence::Draft(draft)),
+            (Holds::Foreign(draft), Presence::Draft(_) | Presence::Unknown(_)) => {
+                TransportError::NotNow(Presence::Draft(draft))
+            }
             (_, presence) => {
                 TransportError::Unknown(format!("after typing into pane {}: {presence}", self.pane))
             }
@@ -177,12 +179,8 @@ impl Sender<'_> {
         // Some versions of tmux and some CLIs hear only one of the two.
         let presses: [&[&str]; 3] = [&[submit], &[submit], &["-H", "0d"]];
         for press in presses {
-            let seen = self.see().await.map_err(Trouble::after_typing)?;
-            match self.holds(&seen) {
-                Holds::Ours => {}
-                // The press before was heard after all.
-                Holds::Nothing if seen.presence == Presence::Busy => return Ok(busy()),
-                held => return Err(self.changed(&held, &seen.presence)),
+            if self.may_press().await? == Press::Needless {
+                return Ok(busy());
             }
             let mut keys = vec!["send-keys", "-t", self.pane.as_str()];
             keys.extend(press);
@@ -195,6 +193,23 @@ impl Sender<'_> {
             "the text stands in the composer of pane {}, but the agent does not take the submit key {submit}",
             self.pane
         )))
+    }
+
+    /// Looks right before a press. An agent that has begun to work meanwhile is given a moment: a key would steer
+    /// or interrupt it.
+    async fn may_press(&self) -> Result<Press, TransportError> {
+        let deadline = Instant::now() + APPEARS;
+        loop {
+            let seen = self.see().await.map_err(Trouble::after_typing)?;
+            match (self.holds(&seen), &seen.presence) {
+                (Holds::Ours, presence) if may_be_pressed(presence) => return Ok(Press::Now),
+                (Holds::Ours, Presence::Busy) if Instant::now() < deadline => {}
+                // The press before was heard after all.
+                (Holds::Nothing, Presence::Busy) => return Ok(Press::Needless),
+                (held, presence) => return Err(self.changed(&held, presence)),
+            }
+            sleep(PAUSE).await;
+        }
     }
 
     /// What the key did; `None`: nothing, our text still stands there.
@@ -262,6 +277,10 @@ impl Sender<'_> {
         }
         progress.typed().await;
         sleep(Duration::from_millis(self.eye.profile.settle_ms)).await;
+        let seen = self.see().await.map_err(Trouble::after_typing)?;
+        if !may_be_pressed(&seen.presence) {
+            return Err(self.changed(&Holds::Unseen, &seen.presence));
+        }
         let keys = ["send-keys", "-t", self.pane.as_str(), self.eye.profile.submit.as_str()];
         self.server.tmux(&keys).await.map_err(|error| TransportError::Unknown(error.to_string()))?;
         let deadline = Instant::now() + BLIND;
@@ -281,6 +300,18 @@ impl Sender<'_> {
             }
         }
     }
+}
+
+/// Whether the submit key is to be pressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Press {
+    Now,
+    Needless,
+}
+
+/// Whether a key would do nothing but submit: with our text in it, a CLI's composer may make its screen unknown.
+fn may_be_pressed(presence: &Presence) -> bool {
+    matches!(presence, Presence::Draft(_) | Presence::Idle | Presence::Unknown(_) | Presence::Starting)
 }
 
 fn busy() -> Sent {
