@@ -54,10 +54,6 @@ pub(crate) async fn run(world: &World, args: Args) -> Done {
         output::json(&brief);
     } else {
         output::print(&brief.render());
-        let without_skills = config.agent(&name).is_none_or(|agent| agent.profile.skills.is_empty());
-        if brief.your_turn && without_skills {
-            output::print(&steps(&name));
-        }
     }
     Ok(if brief.your_turn { DONE } else { ExitCode::from(NOTHING) })
 }
@@ -148,18 +144,4 @@ fn nothing(args: &Args, why: &str) -> ExitCode {
         output::line(why);
     }
     ExitCode::from(NOTHING)
-}
-
-/// The steps of the skill, for a CLI that has no skills.
-fn steps(name: &Name) -> String {
-    format!(
-        "\nHow to do this turn:\n\
-         1. Do the work, or review what changed since your last turn. Findings are lines `F3 P1 path:line text`;\n   \
-            only P0 and P1 block. Nothing new that blocks: pass.\n\
-         2. End the turn with exactly one of:\n   \
-            loop commit {name} -m \"what I did\" [--body FILE]\n   \
-            loop commit {name} -m \"what I checked\" --pass\n   \
-            loop commit {name} -m \"what I did\" --blocked \"what only a person can decide\"\n\
-         3. Then stop and wait; you are woken again when it is your turn.\n"
-    )
 }
