@@ -11,11 +11,11 @@ mod html;
 mod invisible;
 mod judge;
 mod mention;
-mod open;
+pub(crate) mod open;
 mod read;
-mod scan;
-mod source;
-mod standing;
+pub(crate) mod scan;
+pub(crate) mod source;
+pub(crate) mod standing;
 mod verdict;
 
 use std::ops::Range;

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod corpus;
 mod diagnostics;
 mod files;
 mod laws;
