@@ -4,6 +4,7 @@ mod casting;
 mod client;
 mod commands;
 mod daemon;
+mod demo;
 mod failure;
 mod here;
 mod launch;
