@@ -166,3 +166,6 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>, GitError> {
         Err(source) => Err(GitError::io("read", path)(source)),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -106,11 +106,14 @@ impl Section {
     }
 }
 
+/// What the append writes behind a closing mark, without white space, where the mark alone would give a verdict.
+const CLOSED_NOTE: &str = "(closedhere)";
+
 /// Whether a text without white space consists of closing marks only.
 fn closes(text: &str) -> bool {
     let mut rest = text;
     while !rest.is_empty() {
-        let mark = ["```", "~~~", "-->", "]]>", "?>", "`", "~", ">"];
+        let mark = ["`", "~", "-->", "]]>", "?>", CLOSED_NOTE];
         let tag = rest.strip_prefix("</").and_then(|tag| {
             let name = tag.find('>')?;
             tag[..name].bytes().all(|byte| byte.is_ascii_alphanumeric()).then(|| &tag[name + 1..])
