@@ -7,7 +7,7 @@ use crate::env::HookEnv;
 use crate::error::HookError;
 use crate::ground::Ground;
 use crate::marked::{find, insert, replace};
-use crate::text::{Remembered, other_section};
+use crate::text::{Chain, Remembered, other_section};
 use crate::write::{Write, WriteKind, make_folders, mode, put, read};
 
 /// Adds those of `files` that lie in the working tree and would show up as untracked. `None` when there are none.
@@ -37,7 +37,7 @@ pub(crate) fn exclude(ground: &Ground, env: &HookEnv, files: &[PathBuf]) -> Resu
         replace(bytes, &place, &section)
     } else {
         let made_folders = make_folders(path.parent().unwrap_or(path))?.len();
-        let remembered = Remembered { made_file: before.is_none(), made_folders, chains: false };
+        let remembered = Remembered { made_file: before.is_none(), made_folders, chain: Chain::None };
         section = other_section(&lines, remembered);
         insert(bytes, bytes.len(), &section)
     };

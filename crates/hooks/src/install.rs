@@ -1,7 +1,11 @@
 //! Putting the notifier into a repository's hooks.
 
 use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+
+use serde::Serialize;
 
 use crate::env::HookEnv;
 use crate::error::HookError;
@@ -10,7 +14,7 @@ use crate::ground::Ground;
 use crate::managers::{Seat, SeatKind, is_shared, seat};
 use crate::old_way::{OldWay, old_ways};
 use crate::plan::{Found, NoPlan, Plan, plan};
-use crate::text::{Remembered, hook_section};
+use crate::text::{Chain, Remembered, hook_section, lefthook_job, other_section};
 use crate::write::{HOOK_MODE, Write, WriteKind, make_folders, mode, put, read, stage};
 
 /// What the user allows.
@@ -21,9 +25,10 @@ pub struct InstallOptions {
 }
 
 /// What became of an installation.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Installed {
     /// What was done.
+    #[serde(flatten)]
     pub outcome: Outcome,
     /// The folder in which git looks for hooks here.
     pub folder: PathBuf,
@@ -32,6 +37,7 @@ pub struct Installed {
     /// Who manages the hooks here (`husky`, `lefthook`, `pre-commit`).
     pub manager: Option<&'static str>,
     /// Every change on disk, in order.
+    #[serde(skip)]
     pub writes: Vec<Write>,
     /// What the user should know, one sentence each.
     pub notes: Vec<String>,
@@ -40,7 +46,8 @@ pub struct Installed {
 }
 
 /// What was done.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "outcome", rename_all = "kebab-case")]
 pub enum Outcome {
     /// The notifier is new here.
     Installed,
@@ -147,11 +154,14 @@ fn carry_out(
             installed.writes.push(Write { path, kind: WriteKind::Changed, before, added: section });
             Ok(if was_there { Outcome::Updated } else { Outcome::Installed })
         }
-        Plan::Make { bytes, section, aside } => {
-            make(file, &bytes, section, aside, seat.kind, installed)?;
+        Plan::Make { bytes, section, chain } => {
+            make(file, &bytes, section, chain, seat.kind, installed)?;
             let mut ours = vec![file.clone()];
-            if aside {
+            if chain != Chain::None {
                 ours.push(beside(file));
+                ours.extend(
+                    chain.path().map(|path| file.with_file_name(path)).filter(|path| *path != ours[1]),
+                );
                 installed.notes.push(aside_note(file, found.as_ref()));
             }
             installed.writes.extend(exclude(ground, env, &ours)?);
@@ -171,7 +181,7 @@ fn make(
     file: &Path,
     bytes: &[u8],
     section: Vec<u8>,
-    aside: bool,
+    chain: Chain,
     kind: SeatKind,
     installed: &mut Installed,
 ) -> Result<(), HookError> {
@@ -181,22 +191,51 @@ fn make(
         installed.writes.push(Write { path: folder, kind, before: None, added: Vec::new() });
     }
     let file_mode = if kind == SeatKind::LefthookConfig { 0o644 } else { HOOK_MODE };
-    // Written out first: from the move to the next line there is no hook.
     let staged = stage(file, bytes, file_mode)?;
-    if aside {
+    if chain != Chain::None {
         let to = beside(file);
-        if fs::symlink_metadata(&to).is_ok() {
-            let what =
-                "a hook that was moved aside earlier; put it back, or remove it, and try again".to_owned();
-            return Err(HookError::InTheWay { path: to, what });
-        }
         let before = read(file)?;
-        fs::rename(file, &to).map_err(HookError::io("move", file))?;
+        keep(file, &to)?;
         let kind = WriteKind::Moved { to };
         installed.writes.push(Write { path: path.clone(), kind, before, added: Vec::new() });
     }
+    if chain == Chain::ByName {
+        name(file, installed)?;
+    }
     staged.persist(file).map_err(|error| HookError::io("write", file)(error.error))?;
     installed.writes.push(Write { path, kind: WriteKind::MadeFile, before: None, added: section });
+    Ok(())
+}
+
+/// Keeps the hook `file` under the name `to` too, so that our own can take its place in one step: there is no moment
+/// without a hook, and of two installations at once only one gets here.
+fn keep(file: &Path, to: &Path) -> Result<(), HookError> {
+    let in_the_way = || HookError::InTheWay {
+        path: to.to_owned(),
+        what: "a hook that was moved aside earlier; put it back, or remove it, and try again".to_owned(),
+    };
+    match fs::hard_link(file, to) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(in_the_way()),
+        // A file system without hard links.
+        Err(_) if fs::symlink_metadata(to).is_err() => {
+            fs::rename(file, to).map_err(HookError::io("move", file))
+        }
+        Err(_) => Err(in_the_way()),
+    }
+}
+
+/// Gives the hook that was moved aside its own name again, in a folder below.
+fn name(file: &Path, installed: &mut Installed) -> Result<(), HookError> {
+    let folder = file.with_file_name("before-loop");
+    for path in make_folders(&folder)? {
+        let kind = WriteKind::MadeFolder;
+        installed.writes.push(Write { path, kind, before: None, added: Vec::new() });
+    }
+    let path = folder.join("post-commit");
+    symlink("../post-commit.before-loop", &path).map_err(HookError::io("make", &path))?;
+    let kind = WriteKind::MadeFile;
+    installed.writes.push(Write { path, kind, before: None, added: Vec::new() });
     Ok(())
 }
 
@@ -283,6 +322,8 @@ fn take_back(writes: &[Write]) {
         match &write.kind {
             WriteKind::MadeFolder => drop(fs::remove_dir(&write.path)),
             WriteKind::MadeFile => drop(fs::remove_file(&write.path)),
+            // Both names may stand for it still, and then a rename would do nothing.
+            WriteKind::Moved { to } if fs::symlink_metadata(&write.path).is_ok() => drop(fs::remove_file(to)),
             WriteKind::Moved { to } => drop(fs::rename(to, &write.path)),
             WriteKind::Changed | WriteKind::RemovedFile => {
                 if let Some(before) = &write.before {
@@ -296,5 +337,8 @@ fn take_back(writes: &[Write]) {
 
 /// The section as this `loop` would write it today, whatever the one in the file remembers.
 pub(crate) fn is_current(section: &[u8], env: &HookEnv) -> bool {
-    hook_section(env, Remembered::read(section)).is_ok_and(|current| current == section)
+    let remembered = Remembered::read(section);
+    let hook = hook_section(env, remembered);
+    let job = lefthook_job(env).map(|job| other_section(&job, remembered));
+    [hook, job].into_iter().flatten().any(|current| current == section)
 }

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
+
 use crate::error::HookError;
 use crate::ground::Ground;
 use crate::install::beside;
@@ -10,7 +12,7 @@ use crate::marked;
 use crate::write::read;
 
 /// A line that wakes an agent.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OldWay {
     /// The file.
     pub file: PathBuf,

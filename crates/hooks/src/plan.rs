@@ -5,7 +5,7 @@ use crate::error::HookError;
 use crate::language::{Language, language};
 use crate::managers::SeatKind;
 use crate::marked::{Half, find, insert, remove, replace};
-use crate::text::{Remembered, SHEBANG, hook_section, lefthook_job, other_section};
+use crate::text::{Chain, Remembered, SHEBANG, hook_section, lefthook_job, other_section};
 
 /// A file as it is found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,8 +25,8 @@ pub(crate) enum Plan {
     },
     /// These bytes take the place of the present ones.
     Rewrite { bytes: Vec<u8>, section: Vec<u8> },
-    /// A new file with these bytes; `aside`: the present one is moved aside first, and run from it.
-    Make { bytes: Vec<u8>, section: Vec<u8>, aside: bool },
+    /// A new file with these bytes; where it chains, the present one is moved aside first, and run from it.
+    Make { bytes: Vec<u8>, section: Vec<u8>, chain: Chain },
     /// Our section stands in a hook that has been switched off since: it must come out, then the hook moves aside.
     TakeOut { bytes: Vec<u8> },
     /// Only a person can do it.
@@ -63,8 +63,8 @@ pub(crate) fn plan(
         SeatKind::Hook | SeatKind::HuskyScript => hook_section(env, remembered),
     };
     let Some(found) = found else {
-        let section = section(Remembered { made_file: true, made_folders, chains: false })?;
-        return Ok(Plan::Make { bytes: whole(kind, &section), section, aside: false });
+        let section = section(Remembered { made_file: true, made_folders, chain: Chain::None })?;
+        return Ok(Plan::Make { bytes: whole(kind, &section), section, chain: Chain::None });
     };
     let bytes = &found.bytes;
     if !found.symlink
@@ -100,8 +100,9 @@ pub(crate) fn plan(
                 splice(bytes, at, section(Remembered::default())?)
             }
             Language::Shell { .. } | Language::Other => {
-                let section = section(Remembered { made_file: true, made_folders: 0, chains: true })?;
-                Ok(Plan::Make { bytes: whole(kind, &section), section, aside: true })
+                let chain = if asks_its_name(bytes) { Chain::ByName } else { Chain::Beside };
+                let section = section(Remembered { made_file: true, made_folders: 0, chain })?;
+                Ok(Plan::Make { bytes: whole(kind, &section), section, chain })
             }
         },
     }
@@ -120,6 +121,12 @@ fn whole(kind: SeatKind, section: &[u8]) -> Vec<u8> {
 /// Whether nothing but our own first line is left around a section that said the file was ours.
 pub(crate) fn is_bare(rest: &[u8]) -> bool {
     rest.is_empty() || rest == SHEBANG
+}
+
+/// Whether a hook looks at the name it was called by, as programs do that serve several hooks (overcommit).
+fn asks_its_name(hook: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(hook);
+    ["basename", "PROGRAM_NAME", "${0##", "argv[0]"].iter().any(|sign| text.contains(sign))
 }
 
 /// Husky gives the script to `sh`: any first line is a comment, but an encoding mark before it would not be.
@@ -182,7 +189,8 @@ mod tests {
         let kind_of = |found: &Found| match planned(Some(found), SeatKind::Hook) {
             Plan::Nothing { .. } => "nothing",
             Plan::Rewrite { .. } => "rewrite",
-            Plan::Make { aside: true, .. } => "aside",
+            Plan::Make { chain: Chain::Beside, .. } => "aside",
+            Plan::Make { chain: Chain::ByName, .. } => "aside, by name",
             Plan::Make { .. } => "make",
             Plan::TakeOut { .. } => "take out",
             Plan::ByHand { .. } => "by hand",
@@ -190,6 +198,7 @@ mod tests {
         let sh = found(b"#!/bin/sh\nexec make docs\n");
         assert_eq!(kind_of(&sh), "rewrite");
         assert_eq!(kind_of(&found(b"#!/usr/bin/env node\n")), "aside");
+        assert_eq!(kind_of(&found(b"#!/usr/bin/env ruby\nputs File.basename($0)\n")), "aside, by name");
         assert_eq!(kind_of(&found(b"#!/bin/sh\r\nexit\r\n")), "aside");
         assert_eq!(kind_of(&Found { symlink: true, ..sh.clone() }), "aside");
         assert_eq!(kind_of(&Found { executable: false, ..sh.clone() }), "aside");
@@ -247,8 +256,8 @@ mod tests {
                     prop_assert_eq!(planned(Some(&found(&bytes)), kind), Plan::Nothing { own_line: false });
                 }
                 // Nothing is put into the hook: it stays as it is, and the wrapper is all ours.
-                Plan::Make { bytes, aside, .. } => {
-                    prop_assert!(aside);
+                Plan::Make { bytes, chain, .. } => {
+                    prop_assert!(chain != Chain::None);
                     prop_assert!(is_bare(&remove(&bytes).unwrap().unwrap()));
                     prop_assert_eq!(planned(Some(&found(&bytes)), kind), Plan::Nothing { own_line: false });
                 }

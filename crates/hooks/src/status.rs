@@ -1,7 +1,7 @@
 //! Whether the notifier is there, and whether it works.
 
+use serde::Serialize;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use crate::env::HookEnv;
 use crate::error::HookError;
@@ -14,7 +14,7 @@ use crate::probe::{Trial, probe};
 use crate::write::{mode, read};
 
 /// What is known of the notifier in one worktree.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct HookStatus {
     /// The folder in which git looks for hooks here.
     pub folder: PathBuf,
@@ -37,12 +37,13 @@ pub struct HookStatus {
 }
 
 /// Whether a commit in this worktree rings, as a trial commit has shown.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "proof", rename_all = "kebab-case")]
 pub enum Proof {
     /// It does.
     Works {
-        /// How long the trial took, everything included.
-        took: Duration,
+        /// How many milliseconds the trial took, everything included.
+        took_ms: u64,
     },
     /// Git runs no hook here that could.
     NotRun {
@@ -101,7 +102,10 @@ pub fn status(worktree: &Path, env: &HookEnv, try_it: bool) -> Result<HookStatus
 
 fn prove(ground: &Ground, env: &HookEnv, kind: SeatKind, sections: &[PathBuf]) -> Result<Proof, HookError> {
     let words = match probe(ground, env)? {
-        Trial::Rang(took) => return Ok(Proof::Works { took }),
+        Trial::Rang(took) => {
+            let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+            return Ok(Proof::Works { took_ms });
+        }
         Trial::Failed(why) => return Ok(Proof::Unproven { why }),
         Trial::Silent(words) => words,
     };
@@ -117,7 +121,8 @@ fn prove(ground: &Ground, env: &HookEnv, kind: SeatKind, sections: &[PathBuf]) -
         );
         return Ok(Proof::NotRun { why });
     }
-    if !sections.contains(&hook) && !(kind != SeatKind::Hook && !sections.is_empty()) {
+    let seated = kind != SeatKind::Hook && !sections.is_empty();
+    if !sections.contains(&hook) && !seated {
         let why = format!("git runs {shown}, which does not ring (`loop hooks install`)");
         return Ok(Proof::NotRun { why });
     }

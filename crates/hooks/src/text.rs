@@ -10,10 +10,8 @@ const TEMPLATE: &str = include_str!("../../../hooks/post-commit");
 const MADE_FILE: &str = "# This file is loop's own and goes when these lines go.";
 /// What a section says when the folder is ours too.
 const MADE_FOLDERS: &str = "# Folders made for it: ";
-/// Runs the hook that was moved aside, as it would have run. A hook that git did not run stays silent.
-const CHAIN: &str = "\
-# The hook that was here before is kept beside this file, and runs as it did.
-if [ -x \"${0%/*}/post-commit.before-loop\" ]; then exec \"${0%/*}/post-commit.before-loop\" \"$@\"; fi";
+/// What a section says before it runs the hook that was moved aside.
+const CHAIN: &str = "# The hook that was here before is kept beside this file, and runs as it did.";
 /// The first line of a hook file of our own.
 pub(crate) const SHEBANG: &[u8] = b"#!/bin/sh\n";
 
@@ -24,8 +22,42 @@ pub(crate) struct Remembered {
     pub(crate) made_file: bool,
     /// How many folders above the file were made for it.
     pub(crate) made_folders: usize,
-    /// A hook was moved aside and is run from here.
-    pub(crate) chains: bool,
+    /// Whether a hook was moved aside and is run from here.
+    pub(crate) chain: Chain,
+}
+
+/// How a hook that was moved aside is run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Chain {
+    /// There is none.
+    #[default]
+    None,
+    /// As `post-commit.before-loop`, beside our own, where it finds what it looks for in its folder.
+    Beside,
+    /// As `before-loop/post-commit`, a symlink to the same file: it asks for its own name.
+    ByName,
+}
+
+impl Chain {
+    /// The hook as it is run, from the hooks folder.
+    pub(crate) fn path(self) -> Option<&'static str> {
+        match self {
+            Self::None => None,
+            Self::Beside => Some("post-commit.before-loop"),
+            Self::ByName => Some("before-loop/post-commit"),
+        }
+    }
+
+    fn is_in(self, section: &str) -> bool {
+        self.path().is_some_and(|path| section.contains(&format!("exec \"${{0%/*}}/{path}\"")))
+    }
+
+    /// The lines that run it. A hook that git did not run stays silent.
+    fn lines(self) -> String {
+        self.path().map_or_else(String::new, |path| {
+            format!("{CHAIN}\nif [ -x \"${{0%/*}}/{path}\" ]; then exec \"${{0%/*}}/{path}\" \"$@\"; fi\n")
+        })
+    }
 }
 
 impl Remembered {
@@ -38,7 +70,10 @@ impl Remembered {
         Self {
             made_file: line(MADE_FILE).is_some(),
             made_folders: line(MADE_FOLDERS).and_then(|count| count.parse().ok()).unwrap_or(0),
-            chains: text.contains(CHAIN),
+            chain: [Chain::Beside, Chain::ByName]
+                .into_iter()
+                .find(|chain| chain.is_in(&text))
+                .unwrap_or_default(),
         }
     }
 
@@ -61,9 +96,8 @@ pub(crate) fn hook_section(env: &HookEnv, remembered: Remembered) -> Result<Vec<
     let binary = env.quoted_binary()?;
     let mut section = Vec::new();
     for line in TEMPLATE.trim_end().split_inclusive('\n') {
-        if line.trim_end() == CLOSE && remembered.chains {
-            section.extend_from_slice(CHAIN.as_bytes());
-            section.push(b'\n');
+        if line.trim_end() == CLOSE {
+            section.extend_from_slice(remembered.chain.lines().as_bytes());
         }
         let mut parts = line.split("@LOOP@");
         section.extend_from_slice(parts.next().unwrap_or_default().as_bytes());
@@ -127,7 +161,7 @@ mod tests {
         if [ -n "${LOOP_PROBE-}" ]; then exit 0; fi # the trial commit of `loop hooks status` ends here
         # <<< loop <<<
         "#);
-        let own = Remembered { made_file: true, made_folders: 2, chains: true };
+        let own = Remembered { made_file: true, made_folders: 2, chain: Chain::Beside };
         let own = hook_section(&env("/loop"), own).unwrap();
         insta::assert_snapshot!(String::from_utf8(own).unwrap(), @r#"
         # >>> loop >>>
@@ -151,8 +185,8 @@ mod tests {
     fn a_section_remembers() {
         for made_file in [true, false] {
             for made_folders in [0, 3] {
-                for chains in [true, false] {
-                    let remembered = Remembered { made_file, made_folders, chains };
+                for chain in [Chain::None, Chain::Beside, Chain::ByName] {
+                    let remembered = Remembered { made_file, made_folders, chain };
                     let section = hook_section(&env("/loop"), remembered).unwrap();
                     assert_eq!(Remembered::read(&section), remembered);
                 }

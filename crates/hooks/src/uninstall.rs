@@ -10,7 +10,7 @@ use crate::install::beside;
 use crate::managers::seats_of_all_times;
 use crate::marked::{find, remove};
 use crate::plan::is_bare;
-use crate::text::Remembered;
+use crate::text::{Chain, Remembered};
 use crate::write::{Write, WriteKind, mode, put, read, remove_empty};
 
 /// What was taken out.
@@ -53,7 +53,7 @@ fn take_out(file: &Path, uninstalled: &mut Uninstalled) -> Result<(), HookError>
     let path = file.to_owned();
     if !(remembered.made_file && is_bare(&rest)) {
         put(file, &rest, mode(file)?)?;
-        if remembered.chains {
+        if remembered.chain != Chain::None {
             uninstalled.notes.push(format!(
                 "{} holds lines that were added to it since; the hook that it ran before them stays in {}",
                 file.display(),
@@ -65,7 +65,15 @@ fn take_out(file: &Path, uninstalled: &mut Uninstalled) -> Result<(), HookError>
         return Ok(());
     }
     let moved = aside(file);
-    if remembered.chains && fs::symlink_metadata(&moved).is_ok() {
+    if remembered.chain != Chain::None && fs::symlink_metadata(&moved).is_ok() {
+        if remembered.chain == Chain::ByName {
+            let path = file.with_file_name("before-loop/post-commit");
+            fs::remove_file(&path).map_err(HookError::io("remove", &path))?;
+            let folder = file.with_file_name("before-loop");
+            let kind = WriteKind::RemovedFile;
+            uninstalled.writes.push(Write { path, kind, before: None, added: Vec::new() });
+            remove_empty(&folder, 1, &mut uninstalled.writes);
+        }
         // One step: the hook that was here before takes our file's place.
         let hook = moved.with_file_name("post-commit");
         fs::rename(&moved, file).map_err(HookError::io("move", &moved))?;

@@ -72,6 +72,8 @@ fn shell_hooks() {
 #[test]
 fn other_hooks_are_kept_beside_ours() {
     check("perl", |world| world.script(HOOK, "#!/usr/bin/env perl\nprint STDERR \"mine\\n\";\n"), true);
+    let by_name = "#!/usr/bin/env perl\nuse File::Basename;\nprint STDERR \"mine\\n\" if basename($0) eq 'post-commit';\n";
+    check("asks its name", |world| world.script(HOOK, by_name), true);
     check("crlf shebang", |world| world.script(HOOK, "#!/bin/sh\r\necho mine >&2\r\n"), false);
     let disabled = |world: &World| put(&world.repo.join(HOOK), "#!/bin/sh\necho mine >&2\n", 0o644);
     check("disabled", disabled, false);
@@ -228,4 +230,22 @@ fn an_agents_pipe_is_not_held() {
     }
     let output = command.env("GIT_CONFIG_GLOBAL", "/dev/null").output().unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stdout), "loop: turn 3 by CC -> Codex\n");
+}
+
+#[test]
+fn of_many_installations_at_once_the_users_hook_comes_out_whole() {
+    let world = World::new();
+    let text = "#!/usr/bin/env perl\nprint STDERR \"mine\\n\";\n";
+    world.script(HOOK, text);
+    std::thread::scope(|scope| {
+        for _ in 0..6 {
+            // Who comes second finds our hook, or something in the way; never is the user's overwritten.
+            scope.spawn(|| loop_hooks::install(&world.repo, &world.env, InstallOptions::default()).is_ok());
+        }
+    });
+    world.install();
+    assert!(world.check_rings(&world.repo, 1).contains("mine"));
+    world.uninstall();
+    assert_eq!(fs::read_to_string(world.repo.join(HOOK)).unwrap(), text);
+    assert_eq!(fs::metadata(world.repo.join(HOOK)).unwrap().permissions().mode() & 0o777, 0o755);
 }
