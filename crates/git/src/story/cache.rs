@@ -7,7 +7,7 @@ use git2::Oid;
 use loop_core::Cast;
 
 use super::sections::{Read, Sections};
-use super::walk::Step;
+use super::walk::{Spot, Step};
 
 /// Keeps what a story found out about its commits, so that the next one reads only those that are new. One cache
 /// serves one loop; another status file or another cast empties it.
@@ -15,6 +15,7 @@ use super::walk::Step;
 pub struct StoryCache {
     status_file: String,
     cast: Cast,
+    spots: HashMap<Oid, Kept<Arc<Spot>>>,
     steps: HashMap<Oid, Kept<Arc<Step>>>,
     /// `None`: the content is no STATUS.md.
     contents: HashMap<Oid, Kept<Option<Arc<Sections>>>>,
@@ -45,6 +46,14 @@ impl StoryCache {
         &self.cast
     }
 
+    pub(super) fn spot(&mut self, commit: Oid) -> Option<Arc<Spot>> {
+        get(&mut self.spots, commit)
+    }
+
+    pub(super) fn keep_spot(&mut self, commit: Oid, spot: &Arc<Spot>) {
+        self.spots.insert(commit, Kept { value: Arc::clone(spot), used: true });
+    }
+
     pub(super) fn step(&mut self, commit: Oid) -> Option<Arc<Step>> {
         get(&mut self.steps, commit)
     }
@@ -71,6 +80,7 @@ impl StoryCache {
 
     /// Lets go of what the last story did not need, so that rewritten history does not pile up.
     pub(super) fn forget_unused(&mut self) {
+        sweep(&mut self.spots);
         sweep(&mut self.steps);
         sweep(&mut self.contents);
         sweep(&mut self.trees);

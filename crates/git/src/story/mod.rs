@@ -99,8 +99,8 @@ impl Repo {
         let mut cache = StoryCache::default();
         cache.fit(status_file, &Cast::default());
         let tip = self.commit(tip)?.id();
-        let links = walk::back_to_start(self, &mut cache, tip, Some(Some(loop_id.to_owned())))?;
-        Ok(links.first().map(|link| link.id.into()))
+        let ids = walk::back_to_start(self, &mut cache, tip, Some(Some(loop_id.to_owned())))?;
+        Ok(ids.first().map(|id| CommitId::from(*id)))
     }
 
     fn tell(
@@ -117,14 +117,14 @@ impl Repo {
         };
         let links = match base {
             Some(base) => walk::from_base(self, cache, base, tip)?,
-            None => walk::back_to_start(self, cache, tip, None)?,
+            None => walk::from_start(self, cache, tip)?,
         };
         let before = match base {
             Some(base) => walk::sections_at(self, cache, base)?,
             None => None,
         };
         let present = match links.last() {
-            Some(last) if last.step.status.is_none() => None,
+            Some(last) if last.step.spot.status.is_none() => None,
             Some(_) => links.iter().rev().find_map(|link| link.sections.clone()).or_else(|| before.clone()),
             None => before.clone(),
         };
@@ -156,16 +156,15 @@ impl Repo {
             (Seen::Before, Some(base)) => base,
             (Seen::Before, None) => links[0].id,
         };
-        let step = walk::step(self, cache, commit)?;
-        let tree = match cache.tree_hash(step.tree) {
+        let spot = walk::spot(self, cache, commit)?;
+        let tree = match cache.tree_hash(spot.tree) {
             Some(hash) => hash,
             None => {
-                let tree = self.git2.find_tree(step.tree).map_err(GitError::git2("read a commit's tree"))?;
-                let real = step.real.clone();
+                let tree = self.git2.find_tree(spot.tree).map_err(GitError::git2("read a commit's tree"))?;
                 let mut without = vec![cache.status_file()];
-                without.extend(real.as_deref());
+                without.extend(spot.real.as_deref());
                 let hash = hash_without(&self.git2, &tree, &without)?;
-                cache.keep_tree_hash(step.tree, &hash);
+                cache.keep_tree_hash(spot.tree, &hash);
                 hash
             }
         };

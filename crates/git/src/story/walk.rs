@@ -15,21 +15,27 @@ use crate::tree::{Found, differing, find};
 
 /// How many commits without a readable STATUS.md may lie between two that belong to one loop (it was deleted by
 /// accident and restored). More, and what lies behind is another loop's.
-const GAP: usize = 256;
+const GAP: usize = 100;
 
 /// How many changed paths of one commit are looked at: loop's own files are a handful.
 const MAX_PATHS: usize = 64;
 
-/// What a commit did, seen from its first parent.
+/// Where a commit stands and where its status file is: all that is looked at of commits before the loop.
 #[derive(Debug)]
-pub(super) struct Step {
+pub(super) struct Spot {
     pub(super) parent: Option<Oid>,
     pub(super) tree: Oid,
     /// The content of the status file, symlinks followed.
     pub(super) status: Option<Oid>,
     /// Where the status file really is.
     pub(super) real: Option<String>,
-    /// The other files that it changed.
+}
+
+/// What a commit did, seen from its first parent.
+#[derive(Debug)]
+pub(super) struct Step {
+    pub(super) spot: Arc<Spot>,
+    /// The files that it changed, the status file left out.
     pub(super) paths: Vec<String>,
     /// Whether there are more of them than were looked at.
     pub(super) more_paths: bool,
@@ -62,37 +68,41 @@ pub(super) fn from_base(
     Ok(links)
 }
 
+/// The commits from the one that brought the loop at the tip to `tip`, oldest first.
+pub(super) fn from_start(repo: &Repo, cache: &mut StoryCache, tip: Oid) -> Result<Vec<Link>, GitError> {
+    let ids = back_to_start(repo, cache, tip, None)?;
+    ids.into_iter().map(|id| link(repo, cache, id)).collect()
+}
+
 /// The commits from the one that brought the loop to `tip`, oldest first. Which loop: the one with the id `wanted`,
 /// else the one at the tip.
 pub(super) fn back_to_start(
     repo: &Repo,
     cache: &mut StoryCache,
     tip: Oid,
-    wanted: Option<Option<String>>,
-) -> Result<Vec<Link>, GitError> {
-    let mut wanted = wanted;
-    let mut links: Vec<Link> = Vec::new();
+    mut wanted: Option<Option<String>>,
+) -> Result<Vec<Oid>, GitError> {
+    let mut ids = Vec::new();
     let mut belonging = 0;
     let mut next = Some(tip);
     while let Some(id) = next {
-        let link = link(repo, cache, id)?;
-        next = link.step.parent;
-        let loop_id = link.sections.as_ref().map(|sections| sections.loop_id.clone());
-        links.push(link);
-        match loop_id {
+        let spot = spot(repo, cache, id)?;
+        next = spot.parent;
+        ids.push(id);
+        let sections = spot.status.map(|content| sections(repo, cache, content)).transpose()?.flatten();
+        match sections.map(|sections| sections.loop_id.clone()) {
             Some(loop_id) if *wanted.get_or_insert_with(|| loop_id.clone()) == loop_id => {
-                belonging = links.len()
+                belonging = ids.len()
             }
             // A search for a certain loop goes on behind another one that came later.
             Some(_) if belonging > 0 => break,
-            _ if links.len() - belonging > GAP && belonging > 0 => break,
-            _ if wanted.is_none() && links.len() > GAP => break,
+            _ if ids.len() - belonging > GAP && (belonging > 0 || wanted.is_none()) => break,
             _ => {}
         }
     }
-    links.truncate(belonging);
-    links.reverse();
-    Ok(links)
+    ids.truncate(belonging);
+    ids.reverse();
+    Ok(ids)
 }
 
 /// What STATUS.md says at a commit.
@@ -106,11 +116,8 @@ pub(super) fn sections_at(
 
 fn link(repo: &Repo, cache: &mut StoryCache, id: Oid) -> Result<Link, GitError> {
     let step = step(repo, cache, id)?;
-    let sections = match step.status {
-        Some(content) => sections(repo, cache, content)?,
-        None => None,
-    };
-    let unreadable = step.status.is_some() && sections.is_none();
+    let sections = step.spot.status.map(|content| sections(repo, cache, content)).transpose()?.flatten();
+    let unreadable = step.spot.status.is_some() && sections.is_none();
     Ok(Link { id, step, sections, unreadable })
 }
 
@@ -142,34 +149,46 @@ fn read(cache: &mut StoryCache, text: &[u8]) -> Option<Arc<Sections>> {
     Some(sections)
 }
 
-pub(super) fn step(repo: &Repo, cache: &mut StoryCache, id: Oid) -> Result<Arc<Step>, GitError> {
-    if let Some(known) = cache.step(id) {
+pub(super) fn spot(repo: &Repo, cache: &mut StoryCache, id: Oid) -> Result<Arc<Spot>, GitError> {
+    if let Some(known) = cache.spot(id) {
         return Ok(known);
     }
     let doing = "read a commit";
     let commit = repo.git2.find_commit(id).map_err(GitError::git2(doing))?;
     let tree = commit.tree().map_err(GitError::git2(doing))?;
-    // A shallow clone ends before its first parent.
-    let parent = commit.parent(0).ok();
-    let old = match &parent {
-        Some(parent) => Some(parent.tree().map_err(GitError::git2(doing))?),
-        None => None,
-    };
     let (status, real) = match find(&repo.git2, &tree, cache.status_file())? {
         Found::File { id, path } => (Some(id), Some(path)),
-        // Something else stands there; to be shown as unreadable it would need content.
+        // What stands there otherwise (a folder, a link that leads out) has no sections.
         _ => (None, None),
     };
-    let mut paths = differing(&repo.git2, old.as_ref(), &tree, MAX_PATHS + 3)?;
-    paths.retain(|path| path != cache.status_file() && Some(path.as_str()) != real.as_deref());
+    // libgit2 knows where a shallow clone ends: there the commit has no parent.
+    let spot = Arc::new(Spot { parent: commit.parent_id(0).ok(), tree: tree.id(), status, real });
+    cache.keep_spot(id, &spot);
+    Ok(spot)
+}
+
+pub(super) fn step(repo: &Repo, cache: &mut StoryCache, id: Oid) -> Result<Arc<Step>, GitError> {
+    let spot = spot(repo, cache, id)?;
+    if let Some(known) = cache.step(id) {
+        return Ok(known);
+    }
+    let doing = "read a commit";
+    let find_tree = |id| repo.git2.find_tree(id).map_err(GitError::git2(doing));
+    let old = match spot.parent {
+        Some(parent) => {
+            let parent = repo.git2.find_commit(parent).map_err(GitError::git2(doing))?;
+            Some(find_tree(parent.tree_id())?)
+        }
+        None => None,
+    };
+    // Where the status file is a link, both the link and its target are left out; hence three more at most.
+    let mut paths = differing(&repo.git2, old.as_ref(), &find_tree(spot.tree)?, MAX_PATHS + 3)?;
+    paths.retain(|path| path != cache.status_file() && Some(path.as_str()) != spot.real.as_deref());
     let more_paths = paths.len() > MAX_PATHS;
     paths.truncate(MAX_PATHS);
-    let info = describe(&commit);
+    let info = describe(&repo.git2.find_commit(id).map_err(GitError::git2(doing))?);
     let step = Arc::new(Step {
-        parent: parent.map(|parent| parent.id()),
-        tree: tree.id(),
-        status,
-        real,
+        spot,
         paths,
         more_paths,
         agent_trailer: info.loop_agent,
