@@ -24,7 +24,7 @@ struct Fake {
     options: Options,
     /// How it is when it may be woken.
     idle: Presence,
-    /// Whether [`Transport::probe`] sees it work.
+    /// Whether it is [`Presence::Busy`] during a turn, or away from where it can be woken.
     shows_busy: bool,
     /// Whether it can be interrupted.
     stops: bool,
@@ -218,6 +218,8 @@ async fn story(name: &str, fake: Fake) {
     session.address = receipt.address.unwrap_or(session.address);
     if fake.shows_busy {
         until(name, &*transport, &session, &Presence::Busy).await;
+    } else if transport.sees_work() {
+        assert_ne!(transport.probe(&session).await.unwrap(), fake.idle, "{name}");
     }
 
     // At work it is not spoken to.

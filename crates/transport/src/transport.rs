@@ -33,6 +33,12 @@ pub trait Transport: Send + Sync {
     /// Returns the last lines the agent shows, as harmless text.
     async fn capture(&self, session: &Session) -> Result<String, TransportError>;
 
+    /// Whether [`probe`](Self::probe) can tell an agent at work from an idle one. Where it cannot, an idle look
+    /// says nothing about a turn: only its section does.
+    fn sees_work(&self) -> bool {
+        true
+    }
+
     /// Returns how the agent's last turn ended, where each turn is a process of its own.
     async fn finished(&self, session: &Session) -> Result<Option<Finished>, TransportError> {
         let _ = session;

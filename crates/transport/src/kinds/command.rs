@@ -1,4 +1,6 @@
 //! Any program of the user's, called once per wake with the address and the text.
+//!
+//! Its exit status is the answer: 0 submitted, 75 not now, 76 perhaps, anything else: it did not reach the agent.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,6 +23,9 @@ pub(super) const ROW: Row = Row {
 
 /// `EX_TEMPFAIL` of sysexits.h: the program asks to be called again later.
 const NOT_NOW: i32 = 75;
+
+/// `EX_PROTOCOL`: the text was handed over, and nobody knows what became of it.
+const PERHAPS: i32 = 76;
 
 struct Command {
     deadline: Duration,
@@ -54,6 +59,10 @@ fn argv(session: &Session, text: &str) -> Result<Vec<String>, TransportError> {
 
 #[async_trait]
 impl Transport for Command {
+    fn sees_work(&self) -> bool {
+        false
+    }
+
     /// Only the program could know; it says so by its exit status when it is called.
     async fn probe(&self, _session: &Session) -> Result<Presence, TransportError> {
         Ok(Presence::Idle)
@@ -109,6 +118,7 @@ impl Transport for Command {
                 let why = if last.is_empty() { "`command` exited with 75 (not now)" } else { last };
                 Err(TransportError::NotNow(Presence::Unknown(why.to_owned())))
             }
+            Some(PERHAPS) => Err(TransportError::Unknown(format!("`{program}` exited with 76: {last}"))),
             // A program that crashed may have delivered before.
             None => Err(TransportError::Unknown(format!("`{program}` was ended by {}: {last}", ran.status))),
             Some(code) => Err(TransportError::Failed(format!("`{program}` exited with {code}: {last}"))),
@@ -156,6 +166,7 @@ mod tests {
         );
         let failed = wake("echo no such window >&2; exit 3", deadline).await.unwrap_err().to_string();
         assert_eq!(failed, "`sh` exited with 3: no such window");
+        assert!(matches!(wake("exit 76", deadline).await, Err(TransportError::Unknown(_))));
         assert!(matches!(wake("kill -9 $$", deadline).await, Err(TransportError::Unknown(_))));
         let slow = wake("sleep 60", Duration::from_millis(200)).await;
         assert!(matches!(slow, Err(TransportError::Unknown(_))), "{slow:?}");
