@@ -7,7 +7,7 @@
 mod read;
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
@@ -75,11 +75,9 @@ const KINDS: &[Row] = &[
     },
 ];
 
-/// The files of the table, read once. A test reads every one, so none is missing here.
-static BUILTIN: LazyLock<Vec<Profile>> = LazyLock::new(|| {
-    let read = |row: &Row| read::whole(row.yaml, row.kind, Some(&Profile::empty())).ok();
-    KINDS.iter().filter_map(read).collect()
-});
+/// The files of the table, each read when it is first asked for. A test reads every one and compiles its
+/// expressions, so none is missing here.
+static BUILTIN: [OnceLock<Option<Profile>>; KINDS.len()] = [const { OnceLock::new() }; KINDS.len()];
 
 /// Returns the kinds that are built in.
 pub fn kinds() -> &'static [Row] {
@@ -88,7 +86,9 @@ pub fn kinds() -> &'static [Row] {
 
 /// Returns the profile of a kind that is built in.
 pub fn builtin(kind: &str) -> Option<Profile> {
-    BUILTIN.iter().find(|profile| profile.kind == kind).cloned()
+    let place = KINDS.iter().position(|row| row.kind == kind)?;
+    let read = || read::whole(KINDS[place].yaml, kind, Some(&Profile::empty())).ok();
+    BUILTIN[place].get_or_init(read).clone()
 }
 
 /// Returns the kind that an agent of this name usually is (`CC` -> `claude-code`).
@@ -306,6 +306,11 @@ mod tests {
             assert_eq!(profile.kind, row.kind);
             assert_eq!(profile.about, row.about);
             assert_eq!(builtin(row.kind), Some(profile.clone()));
+            // Reading them does not compile their expressions: they are compiled here.
+            crate::screen::CompiledSigns::new(&profile.signs).unwrap_or_else(|error| panic!("{}: {error}", row.kind));
+            for pattern in &profile.conversation {
+                crate::screen::checked_regex(pattern, crate::screen::Group::Needed).unwrap();
+            }
             assert!(profile.wake_text("CC").contains("CC"), "{}", row.kind);
             assert!(profile.wake_text(&"名".repeat(32)).len() <= 160, "{}", row.kind);
             let stored: Profile = serde_json::from_str(&serde_json::to_string(&profile).unwrap()).unwrap();

@@ -172,7 +172,7 @@ impl Desk {
     /// Puts the delivery back: waiting is no retry.
     async fn wait(&self, row: &LoopRow, delivery: &Delivery, why: &str) -> Result<(), StoreError> {
         let now = Timestamp::now();
-        let again = now + LOOK_AGAIN;
+        let again = now + self.options.look.min(LOOK_AGAIN);
         let changed = delivery.reason.as_deref() != Some(why);
         self.store.postpone(&delivery.id, DeliveryState::Waiting, why, again, false, now).await?;
         if changed {
@@ -258,7 +258,38 @@ pub(crate) fn describe(agent: &Name, presence: &Presence) -> String {
         Presence::Asks { says, press } => format!("{agent} asks: {says} (press {press} in its window)"),
         Presence::Draft(_) => format!("somebody's draft stands in {agent}'s window; submit or clear it"),
         Presence::Limited(until) => format!("{agent} has met a usage limit: {until}"),
-        Presence::Unknown(what) => format!("{agent}'s window cannot be read: {what}"),
+        Presence::Unknown(what) => format!("nobody can tell what {agent} does: {what}"),
         Presence::Waiting => format!("{agent} waits for its turn"),
+    }
+}
+
+/// Whether a reason to wait is one that only a person can end.
+pub fn needs_a_person(reason: &str) -> bool {
+    ["`loop ", " asks: ", "somebody's draft", "usage limit", "not approved", "nobody can tell"]
+        .iter()
+        .any(|sign| reason.contains(sign))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn what_only_a_person_can_end_is_told_from_what_ends_by_itself() {
+        let agent = Name::new("CC").unwrap();
+        let text = String::from("x");
+        let asks = Presence::Asks { says: text.clone(), press: String::new() };
+        let person = [
+            Presence::Gone(text.clone()),
+            Presence::Shell(text.clone()),
+            asks,
+            Presence::Draft(text.clone()),
+            Presence::Limited(text.clone()),
+            Presence::Unknown(text),
+        ];
+        assert!(person.iter().all(|presence| needs_a_person(&describe(&agent, presence))));
+        let itself = [Presence::Starting, Presence::Idle, Presence::Busy, Presence::Waiting];
+        assert!(!itself.iter().any(|presence| needs_a_person(&describe(&agent, presence))));
     }
 }

@@ -42,6 +42,7 @@ use tokio::sync::{Notify, broadcast, mpsc};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+pub use courier::needs_a_person;
 pub use desk::{Desk, News};
 pub use key::Key;
 pub use options::Options;

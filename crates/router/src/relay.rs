@@ -223,7 +223,7 @@ impl Desk {
             if row.up
                 && let Some(title) = loud
             {
-                self.tell_once(row, title, &text).await?;
+                self.tell_once(row, title, text.strip_prefix("held: ").unwrap_or(&text)).await?;
             }
         }
         Ok(())

@@ -1,9 +1,11 @@
 //! `loop down`.
 
+use std::path::PathBuf;
+
 use loop_router::steer::Steer;
-use loop_store::{LoopPatch, LoopRow};
+use loop_store::{LoopPatch, LoopRow, SessionRow};
 use loop_transport::kinds::tmux::Address;
-use loop_transport::tmux::{Server, Tags};
+use loop_transport::tmux::{PaneId, Server};
 
 use crate::client::Client;
 use crate::commands::DONE;
@@ -60,24 +62,30 @@ pub(crate) async fn run(world: &World, args: Args) -> Done {
 
 /// Closes the windows that loop opened, and only those.
 pub(crate) async fn close(world: &World, client: &Client, row: &LoopRow) -> Result<usize, Failure> {
+    let sessions = client.store.sessions(Some(&row.id)).await?;
+    let foreign: Vec<PaneId> =
+        sessions.iter().filter(|session| !session.started_by_loop).filter_map(|session| Some(address(session)?.pane)).collect();
+    // Windows may be in more than one server: where the user moved, or set another socket meanwhile.
+    let mut sockets: Vec<Option<PathBuf>> = vec![world.tmux().socket];
+    sockets.extend(sessions.iter().filter_map(|session| Some(address(session)?.socket)));
+    sockets.dedup();
     let mut closed = 0;
-    for session in client.store.sessions(Some(&row.id)).await? {
-        if !session.started_by_loop {
-            continue;
-        }
-        if session.transport == "tmux" {
-            let address: Result<Address, _> = serde_json::from_str(&session.address);
-            let socket = address.ok().and_then(|address| address.socket).or_else(|| world.tmux().socket);
-            let server = Server { socket, ..world.tmux() };
-            let tags = Tags { loop_id: row.id.clone(), agent: session.agent.clone() };
-            if let Ok(Some(pane)) = server.find(&tags).await {
-                server.kill_window(&pane.id).await.map_err(Failure::users)?;
+    for socket in sockets {
+        let server = Server { socket, ..world.tmux() };
+        for pane in server.panes_of(&row.id).await.unwrap_or_default() {
+            if !foreign.contains(&pane.id) && server.kill_window(&pane.id).await.is_ok() {
                 closed += 1;
             }
         }
+    }
+    for session in sessions.iter().filter(|session| session.started_by_loop) {
         client.forget_session(&row.id, &session.agent).await?;
     }
     let patch = LoopPatch { session: Some(None), ..LoopPatch::default() };
     client.store.update_loop(&row.id, patch).await?;
     Ok(closed)
+}
+
+fn address(session: &SessionRow) -> Option<Address> {
+    (session.transport == "tmux").then(|| serde_json::from_str(&session.address).ok())?
 }

@@ -118,8 +118,7 @@ impl View {
     fn waiting_for_a_person(&self) -> Option<String> {
         let open = self.deliveries.iter().rfind(|delivery| delivery.state == DeliveryState::Waiting)?;
         let reason = open.reason.as_deref()?;
-        let needs = ["asks", "window", "draft", "limit", "shell", "approved"];
-        needs.iter().any(|word| reason.contains(word)).then(|| reason.to_owned())
+        loop_router::needs_a_person(reason).then(|| reason.to_owned())
     }
 
     fn text(&self, world: &World) -> String {

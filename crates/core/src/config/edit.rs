@@ -40,7 +40,7 @@ pub fn add_agent(
     if before.people.contains(name) {
         return taken("one of `people`");
     }
-    let source = Source { file, text };
+    let source = Source { file, text, ours: false };
     let root = source.load()?;
     let top = source.map(&root, "loop.yaml")?;
     let layout = Layout::new(text, &root);
@@ -105,7 +105,7 @@ pub fn remove_agent(
             return refuse(format!("only `{name}` may end the loop"), "change `pass` first".to_owned());
         }
     }
-    let source = Source { file, text };
+    let source = Source { file, text, ours: false };
     let root = source.load()?;
     let top = source.map(&root, "loop.yaml")?;
     let layout = Layout::new(text, &root);

@@ -196,7 +196,7 @@ impl Config {
     /// Fails with the place, the line and the nearest right word for YAML that cannot be read, unknown keys and
     /// names, duplicate keys, names that differ only by case, and a rotation that nobody can follow.
     pub fn parse(text: &str, file: &str, kinds: &BTreeMap<String, Profile>) -> Result<Self, ConfigError> {
-        read::config(&tree::Source { file, text }, kinds)
+        read::config(&tree::Source { file, text, ours: false }, kinds)
     }
 
     /// The names that may write sections.

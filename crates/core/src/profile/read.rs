@@ -37,7 +37,7 @@ const MAX_SETTLE_MS: f64 = 60_000.0;
 
 /// Reads a file. Without `base` it is a user's, and starts from the kind that it is like.
 pub(super) fn whole(yaml: &str, file: &str, base: Option<&Profile>) -> Result<Profile, ConfigError> {
-    let source = Source { file, text: yaml };
+    let source = Source { file, text: yaml, ours: base.is_some() };
     let root = source.load()?;
     let entries = source.map(&root, "profile")?;
     let known: Vec<&str> = FIELDS.iter().copied().chain(["kind", "env", "like"]).collect();
@@ -248,6 +248,9 @@ fn optional_regex(
 
 fn regex(source: &Source<'_>, node: &Node, what: &str, group: Group) -> Result<String, ConfigError> {
     let pattern = source.text(node, what)?;
+    if source.ours {
+        return Ok(pattern);
+    }
     match checked_regex(&pattern, group) {
         Ok(_) => Ok(pattern),
         Err(why) => Err(source.error(node.place, format!("`{what}` is no regular expression: {why}"))),
