@@ -8,11 +8,12 @@ use loop_core::{Config, Name};
 use loop_router::agent_environment;
 use loop_store::{LoopRow, SessionRow};
 use loop_transport::kinds::tmux::Address;
-use loop_transport::tmux::{NotReady, OpenWindow, Pane, Server, Tags};
+use loop_transport::tmux::{OpenWindow, Pane, Server, Tags};
 use serde::Serialize;
 
 use crate::client::Client;
 use crate::failure::Failure;
+use crate::output;
 use crate::world::World;
 
 /// How long a CLI may take until it takes input.
@@ -246,10 +247,19 @@ async fn wait_until_ready(server: &Server, row: &LoopRow, config: &Config, name:
     };
     let argv = start_command(row, config, agent);
     let program = argv.first().map(String::as_str).unwrap_or_default();
-    match server.wait_ready(&pane.id, &agent.profile, program, &row.worktree, READY).await {
+    let ready = server.wait_ready(&pane.id, &agent.profile, program, &row.worktree, READY);
+    match with_word(ready, &format!("waiting until {name} takes input …")).await {
         Ok(()) => None,
-        // A person answers it in the window; the router waits until it is gone.
-        Err(error @ NotReady::Asks { .. }) => Some(plain(&error.to_string()).into_owned()),
         Err(error) => Some(plain(&error.to_string()).into_owned()),
     }
+}
+
+/// Says what is waited for when it takes more than a second.
+async fn with_word<T>(work: impl Future<Output = T>, word: &str) -> T {
+    tokio::pin!(work);
+    tokio::select! {
+        done = &mut work => return done,
+        () = tokio::time::sleep(Duration::from_secs(1)) => output::note(word),
+    }
+    work.await
 }
