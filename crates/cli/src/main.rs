@@ -8,11 +8,13 @@ mod demo;
 mod failure;
 mod here;
 mod launch;
+mod notifier;
 mod output;
 mod people;
 mod scribe;
 mod section;
 mod settings;
+mod skills;
 mod steering;
 mod world;
 

@@ -1,9 +1,11 @@
 //! Writing files outside git's objects, each journalled first, so that `loop uninstall` gives every byte back.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
+use loop_git::Repo;
 use loop_store::{Store, Write, WriteKind};
 
 use crate::failure::Failure;
@@ -48,9 +50,27 @@ impl<'store> Scribe<'store> {
         fs::write(path, bytes).map_err(|error| cannot("write", path, error))
     }
 
-    /// Remembers what somebody else wrote (the hook's installer, git's exclude list).
+    /// Remembers what somebody else wrote (the hook's installer).
     pub(crate) async fn remember(&mut self, path: &Path, added: &[u8], by: &str) -> Result<(), Failure> {
         self.journal(path, WriteKind::Appended, None, Some(added.to_vec()), Some(by.to_owned())).await
+    }
+
+    /// Adds lines to the repository's `info/exclude`; those that stand there already are left out.
+    pub(crate) async fn exclude(&mut self, repo: &Repo, lines: &[String]) -> Result<(), Failure> {
+        if lines.is_empty() {
+            return Ok(());
+        }
+        let file = repo.place().common_dir.join("info").join("exclude");
+        // An empty file is none when the lines are taken out again: what tells them apart is kept here.
+        let before = fs::metadata(&file).is_ok().then(Vec::new);
+        if let Some(folder) = file.parent().filter(|folder| !folder.exists()) {
+            self.journal(folder, WriteKind::MadeDir, None, None, None).await?;
+        }
+        let added = repo.exclude(lines)?;
+        if added.is_empty() {
+            return Ok(());
+        }
+        self.journal(&file, WriteKind::Appended, before, Some(added), Some(BY_EXCLUDE.to_owned())).await
     }
 
     async fn journal(
@@ -74,12 +94,14 @@ impl<'store> Scribe<'store> {
         Ok(())
     }
 
-    /// Takes back what this scribe has written itself; for a command that could not finish.
+    /// Takes back what this scribe has written itself; for a command that could not finish. What others take back
+    /// (the hook, git's exclude list) stays in the journal, for `loop uninstall`.
     pub(crate) async fn undo(self) -> Result<(), Failure> {
         let rows = self.store.list_writes(Some(&self.repo)).await?;
         for row in rows.iter().rev().filter(|row| self.done.contains(&row.id)) {
-            take_back(&row.write);
-            self.store.remove_write(row.id).await?;
+            if take_back(&row.write) != TakenBack::Elsewhere {
+                self.store.remove_write(row.id).await?;
+            }
         }
         Ok(())
     }
@@ -100,29 +122,40 @@ pub(crate) enum TakenBack {
 
 /// Takes one write back, unless somebody has changed the file since.
 pub(crate) fn take_back(write: &Write) -> TakenBack {
+    let foreseen = foresee(write, &HashSet::new());
+    if foreseen != TakenBack::Done {
+        return foreseen;
+    }
     let path = &write.path;
-    let changed = || {
-        let now = fs::read(path).ok().map(|bytes| hash(&bytes));
-        now.is_some() && now != write.after_hash
-    };
     let result = match write.kind {
-        WriteKind::Appended | WriteKind::Linked => return TakenBack::Elsewhere,
-        WriteKind::MadeDir if !path.exists() => return TakenBack::Gone,
-        WriteKind::MadeDir => match fs::read_dir(path).map(|mut entries| entries.next().is_none()) {
-            Ok(true) => fs::remove_dir(path),
-            Ok(false) => return TakenBack::Kept("other files are in it".to_owned()),
-            Err(error) => Err(error),
-        },
-        WriteKind::Created | WriteKind::Replaced if !path.exists() => return TakenBack::Gone,
-        WriteKind::Created | WriteKind::Replaced if changed() => {
-            return TakenBack::Kept("it was changed since".to_owned());
-        }
-        WriteKind::Created => fs::remove_file(path),
+        WriteKind::MadeDir => fs::remove_dir(path),
         WriteKind::Replaced => fs::write(path, write.before.as_deref().unwrap_or_default()),
+        WriteKind::Created | WriteKind::Appended | WriteKind::Linked => fs::remove_file(path),
     };
     match result {
         Ok(()) => TakenBack::Done,
         Err(error) => TakenBack::Kept(error.to_string()),
+    }
+}
+
+/// What [`take_back`] would do once the paths in `gone` are no more.
+pub(crate) fn foresee(write: &Write, gone: &HashSet<PathBuf>) -> TakenBack {
+    let path = &write.path;
+    match write.kind {
+        WriteKind::Appended | WriteKind::Linked => TakenBack::Elsewhere,
+        _ if fs::symlink_metadata(path).is_err() => TakenBack::Gone,
+        WriteKind::MadeDir => match fs::read_dir(path) {
+            Ok(mut entries) if entries.all(|entry| entry.is_ok_and(|entry| gone.contains(&entry.path()))) => {
+                TakenBack::Done
+            }
+            Ok(_) => TakenBack::Kept("other files are in it".to_owned()),
+            Err(error) => TakenBack::Kept(error.to_string()),
+        },
+        WriteKind::Created | WriteKind::Replaced => match fs::read(path) {
+            Ok(bytes) if Some(hash(&bytes)) == write.after_hash => TakenBack::Done,
+            Ok(_) => TakenBack::Kept("it was changed since".to_owned()),
+            Err(error) => TakenBack::Kept(error.to_string()),
+        },
     }
 }
 

@@ -11,7 +11,6 @@ use loop_git::{
     Blob, CommitOpts, DirtyKind, GitError, Head, ID_TRAILER, INIT_TRAILER, Repo, commit_paths,
     copy_included, switch_new_branch, worktree_add,
 };
-use loop_hooks::{InstallOptions, Outcome};
 use loop_router::reading::{CONFIG_FILE, Reader, Reading};
 use loop_router::steer::Steer;
 use loop_store::{LoopRow, NewLoop};
@@ -23,13 +22,13 @@ use crate::commands::DONE;
 use crate::commands::trust::approve;
 use crate::failure::{COMMAND_LINE, Done, Failure};
 use crate::here::Here;
+use crate::notifier;
 use crate::output;
 use crate::people::only_people;
-use crate::scribe::{BY_EXCLUDE, BY_HOOKS, Scribe};
+use crate::scribe::Scribe;
+use crate::skills;
 use crate::world::World;
 
-/// The skill, as it is written where each CLI looks for it.
-const SKILL: &str = include_str!("../../../../skills/agent-loop/SKILL.md");
 /// STATUS.md of a new loop.
 const TEMPLATE: &str = include_str!("../../../../STATUS.template.md");
 
@@ -199,7 +198,7 @@ impl Plan {
             return Err(Failure::say(format!("{} is there already", path.display())).next("move it away, or choose another title"));
         }
         Ok(Self {
-            skills: skills(&config),
+            skills: skills::folders(&config),
             id,
             title,
             slug,
@@ -308,23 +307,8 @@ impl Plan {
         if self.config_is_new {
             scribe.file(&root.join(CONFIG_FILE), self.config_text.as_bytes()).await?;
         }
-        let mut hidden = Vec::new();
-        for folder in &self.skills {
-            let relative = Path::new(folder).join("agent-loop").join("SKILL.md");
-            scribe.file(&root.join(&relative), SKILL.as_bytes()).await?;
-            if self.share {
-                own.push(relative);
-            } else {
-                hidden.push(format!("/{folder}/agent-loop/"));
-            }
-        }
-        if !hidden.is_empty() {
-            let added = repo.exclude(&hidden)?;
-            if !added.is_empty() {
-                scribe.remember(&repo.place().common_dir.join("info").join("exclude"), &added, BY_EXCLUDE).await?;
-            }
-        }
-        install_hook(world, &root, scribe, notes).await?;
+        own.extend(skills::write(scribe, repo, &self.skills, self.share).await?);
+        notifier::install_with_notes(world, &root, scribe, notes).await?;
         let message = format!(
             "loop: start {}\n\n{INIT_TRAILER}: {}\n{ID_TRAILER}: {}\n",
             self.title, self.id, self.id
@@ -666,46 +650,4 @@ fn sibling(repo: &Repo, slug: &str) -> PathBuf {
     let root = &repo.place().worktree;
     let name = root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     root.with_file_name(format!("{name}-{slug}"))
-}
-
-/// Where the skill is written: the first folder of each agent's CLI, each once.
-fn skills(config: &Config) -> Vec<String> {
-    let mut folders: Vec<String> = Vec::new();
-    for agent in &config.agents {
-        if let Some(folder) = agent.profile.skills.first()
-            && !folders.contains(folder)
-        {
-            folders.push(folder.clone());
-        }
-    }
-    folders
-}
-
-/// Installs the notifier; what could not be done is a note, for the router finds commits without it.
-pub(crate) async fn install_hook(
-    world: &World,
-    worktree: &Path,
-    scribe: &mut Scribe<'_>,
-    notes: &mut Vec<String>,
-) -> Result<(), Failure> {
-    match loop_hooks::install(worktree, &world.hook_env(), InstallOptions::default()) {
-        Ok(installed) => {
-            for write in &installed.writes {
-                scribe.remember(&write.path, &write.added, BY_HOOKS).await?;
-            }
-            match installed.outcome {
-                Outcome::ByHand { file, lines, why } => {
-                    notes.push(format!("the hook was not installed: {why}; add to {}:\n{lines}", file.display()));
-                }
-                Outcome::Off { why } => notes.push(format!("the hook was not installed: {why}")),
-                Outcome::Installed | Outcome::Updated | Outcome::AlreadyThere => {}
-            }
-            notes.extend(installed.notes);
-            for old in installed.old_ways {
-                notes.push(format!("a hook already wakes agents in the old way, so each wake would be typed twice: {}:{}: {}", old.file.display(), old.line, plain(&old.text)));
-            }
-        }
-        Err(error) => notes.push(format!("the hook was not installed: {error}; the router finds commits within 10 s")),
-    }
-    Ok(())
 }

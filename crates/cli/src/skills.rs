@@ -1,0 +1,115 @@
+//! The agents' skill, written where each agent's CLI looks for it.
+
+use std::path::{Path, PathBuf};
+
+use loop_core::{Config, Profile};
+use loop_git::Repo;
+
+use crate::failure::Failure;
+use crate::scribe::Scribe;
+
+/// The skill's text.
+pub(crate) const SKILL: &str = include_str!("../../../skills/agent-loop/SKILL.md");
+
+/// Where the skill is written: the first folder of each agent's CLI, each once.
+pub(crate) fn folders(config: &Config) -> Vec<String> {
+    let mut folders: Vec<String> = Vec::new();
+    for folder in config.agents.iter().filter_map(|agent| agent.profile.skills.first()) {
+        if !folders.contains(folder) {
+            folders.push(folder.clone());
+        }
+    }
+    folders
+}
+
+/// The skill's file in one of a CLI's folders, relative to the repository.
+pub(crate) fn file(folder: &str) -> PathBuf {
+    Path::new(folder).join("agent-loop").join("SKILL.md")
+}
+
+/// How the skill stands for one kind of CLI.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Skill {
+    /// This CLI looks for none.
+    NotNeeded,
+    /// It is there, and it is this one.
+    Current(PathBuf),
+    /// It is there with other words.
+    Differs(PathBuf),
+    /// It is nowhere where the CLI looks; where it would be written.
+    Missing(PathBuf),
+}
+
+/// Looks for the skill in every folder in which a CLI looks.
+pub(crate) fn look(root: &Path, profile: &Profile) -> Skill {
+    let Some(first) = profile.skills.first() else { return Skill::NotNeeded };
+    let there: Vec<_> = profile
+        .skills
+        .iter()
+        .filter_map(|folder| Some((file(folder), std::fs::read(root.join(file(folder))).ok()?)))
+        .collect();
+    // One that differs counts before one that does not: which of two a CLI takes is its own affair.
+    if let Some((file, _)) = there.iter().find(|(_, bytes)| bytes != SKILL.as_bytes()) {
+        return Skill::Differs(file.clone());
+    }
+    match there.into_iter().next() {
+        Some((file, _)) => Skill::Current(file),
+        None => Skill::Missing(file(first)),
+    }
+}
+
+/// Writes the skill into these folders; returns the files that belong into a commit (`share`), and otherwise leaves
+/// them untracked and excluded.
+pub(crate) async fn write(
+    scribe: &mut Scribe<'_>,
+    repo: &Repo,
+    folders: &[String],
+    share: bool,
+) -> Result<Vec<PathBuf>, Failure> {
+    let mut own = Vec::new();
+    let mut hidden = Vec::new();
+    for folder in folders {
+        let relative = file(folder);
+        scribe.file(&repo.place().worktree.join(&relative), SKILL.as_bytes()).await?;
+        if share {
+            own.push(relative);
+        } else {
+            hidden.push(format!("/{folder}/agent-loop/"));
+        }
+    }
+    scribe.exclude(repo, &hidden).await?;
+    Ok(own)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use loop_core::profile::builtin;
+
+    #[test]
+    fn each_folder_is_named_once() {
+        let text = "agents: {CC: , Codex: , Gemini: , Human: }\nrotation: [CC, Codex]\n";
+        let config = Config::parse(text, "loop.yaml", &std::collections::BTreeMap::new()).unwrap();
+        assert_eq!(folders(&config), [".claude/skills", ".agents/skills"]);
+    }
+
+    #[test]
+    fn a_skill_of_other_words_is_told_from_ours() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        let codex = builtin("codex").unwrap();
+        let (first, second) = (file(&codex.skills[0]), file(&codex.skills[1]));
+        assert_eq!(look(root, &builtin("human").unwrap()), Skill::NotNeeded);
+        assert_eq!(look(root, &codex), Skill::Missing(first.clone()));
+        for (path, text, expected) in [
+            (&second, SKILL, Skill::Current(second.clone())),
+            (&first, SKILL, Skill::Current(first.clone())),
+            (&second, "other", Skill::Differs(second.clone())),
+        ] {
+            std::fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
+            std::fs::write(root.join(path), text).unwrap();
+            assert_eq!(look(root, &codex), expected);
+        }
+    }
+}
