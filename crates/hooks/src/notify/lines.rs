@@ -108,7 +108,7 @@ fn turn(turn: &str, rung: &Rung) -> String {
         Rung::NoRouter => {
             but("the router is not running: the turn is handed over when it is back (`loop up`)")
         }
-        Rung::Late => but(&format!("the router did not answer in half a second: {BY_ITSELF}")),
+        Rung::Late => but(&format!("the router did not answer in time: {BY_ITSELF}")),
         Rung::Barred(why) => but(&format!("the router cannot be rung from here ({why}): {BY_ITSELF}")),
         Rung::NoKey { path, why } => but(&format!(
             "the router was not rung, its key {} cannot be read ({why}): {BY_ITSELF}",
@@ -191,7 +191,7 @@ mod tests {
         loop: turn 3 by CC: blocked (loop status)
         loop: turn 3 by CC is recorded
         loop: turn 3 by CC is in the commit; the router is not running: the turn is handed over when it is back (`loop up`)
-        loop: turn 3 by CC is in the commit; the router did not answer in half a second: it sees the commit by itself, a few seconds later
+        loop: turn 3 by CC is in the commit; the router did not answer in time: it sees the commit by itself, a few seconds later
         loop: turn 3 by CC is in the commit; the router cannot be rung from here (operation not permitted): it sees the commit by itself, a few seconds later
         loop: turn 3 by CC is in the commit; the router was not rung, its key /s/key cannot be read (no such file): it sees the commit by itself, a few seconds later
         loop: turn 3 by CC is in the commit; the router refused the key in /s/key: it sees the commit by itself, a few seconds later

@@ -23,8 +23,6 @@ use ring::{Rung, ring};
 
 /// The most that a commit waits for us.
 const WHOLE: Duration = Duration::from_millis(450);
-/// The part of it that reading git may take.
-const READING: Duration = Duration::from_millis(300);
 
 /// What `loop notify` knows.
 #[derive(Debug, Clone)]
@@ -51,12 +49,17 @@ pub struct NotifyInput {
 ///
 /// Returns within half a second. It never fails: whatever goes wrong is a line, or silence.
 pub fn run(input: NotifyInput) -> Vec<String> {
+    run_within(input, WHOLE)
+}
+
+/// Does what [`run`] does, within another time, of which reading git may take two thirds.
+pub fn run_within(input: NotifyInput, whole: Duration) -> Vec<String> {
     if let Some(token) = &input.probe {
         answer_probe(token);
         return Vec::new();
     }
     let start = Instant::now();
-    let until = start + WHOLE;
+    let until = start + whole;
     let NotifyInput { cwd, git_dir, router_file, key_file, name, kinds, .. } = input;
     let (sender, receiver) = mpsc::channel();
     let reader = {
@@ -69,7 +72,7 @@ pub fn run(input: NotifyInput) -> Vec<String> {
     if thread::Builder::new().name("read git".to_owned()).spawn(reader).is_err() {
         return Vec::new();
     }
-    match receiver.recv_timeout(READING) {
+    match receiver.recv_timeout(whole * 2 / 3) {
         Ok(Reading::NotOurs) => Vec::new(),
         Ok(Reading::Failed(why)) => vec![lines::failed(&why)],
         Ok(Reading::Commit(seen)) => {

@@ -13,6 +13,9 @@ use crate::world::World;
 
 pub(crate) const KEY: &str = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 
+/// Stands for an answer that comes byte by byte and never ends.
+const DRIP: &str = "drip";
+
 pub(crate) struct FakeRouter {
     requests: Receiver<String>,
 }
@@ -43,6 +46,12 @@ impl FakeRouter {
                 }
                 let _ = sender.send(String::from_utf8(request).unwrap());
                 match &answer {
+                    Some(answer) if answer == DRIP => {
+                        // Until nobody listens any more.
+                        while stream.write_all(b" ").is_ok() {
+                            thread::sleep(Duration::from_millis(20));
+                        }
+                    }
                     Some(answer) => drop(stream.write_all(answer.as_bytes())),
                     None => thread::park(),
                 }
@@ -55,6 +64,11 @@ impl FakeRouter {
     pub(crate) fn answering(world: &World, body: &str) -> Self {
         let answer = format!("HTTP/1.1 202 Accepted\r\ncontent-length: {}\r\n\r\n{body}", body.len());
         Self::start(world, Some(&answer))
+    }
+
+    /// A router whose answer never ends.
+    pub(crate) fn dripping(world: &World) -> Self {
+        Self::start(world, Some(DRIP))
     }
 
     /// What was asked last.
