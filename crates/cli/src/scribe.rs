@@ -145,10 +145,10 @@ pub(crate) fn foresee(write: &Write, gone: &HashSet<PathBuf>) -> TakenBack {
         WriteKind::Appended | WriteKind::Linked => TakenBack::Elsewhere,
         _ if fs::symlink_metadata(path).is_err() => TakenBack::Gone,
         WriteKind::MadeDir => match fs::read_dir(path) {
-            Ok(mut entries) if entries.all(|entry| entry.is_ok_and(|entry| gone.contains(&entry.path()))) => {
-                TakenBack::Done
+            Ok(mut entries) => {
+                let empty = entries.all(|entry| entry.is_ok_and(|entry| gone.contains(&entry.path())));
+                if empty { TakenBack::Done } else { TakenBack::Kept("other files are in it".to_owned()) }
             }
-            Ok(_) => TakenBack::Kept("other files are in it".to_owned()),
             Err(error) => TakenBack::Kept(error.to_string()),
         },
         WriteKind::Created | WriteKind::Replaced => match fs::read(path) {
