@@ -1,5 +1,6 @@
 //! Hooks that already wake agents in the old way: with them each wake would be typed twice.
 
+use loop_core::plain::plain;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -51,7 +52,7 @@ pub(crate) fn old_ways(ground: &Ground, seat: &Seat) -> Result<Vec<OldWay>, Hook
         ways.extend(text.lines().enumerate().filter(|(_, line)| is_sign(line)).map(|(index, line)| OldWay {
             file: file.clone(),
             line: index + 1,
-            text: loop_git::neutral(line.trim()),
+            text: plain(line.trim()).into_owned(),
         }));
     }
     Ok(ways)
