@@ -151,7 +151,11 @@ fn verdict_line(verdict: &Verdict) -> Result<String, String> {
             let reason = reason.as_deref().unwrap_or_default().trim();
             if let Some(c) = reason.chars().find(|c| c.is_control() && *c != '\t') {
                 let what = format!("the reason holds a control character (U+{:04X})", u32::from(c));
-                return Err(if matches!(c, '\n' | '\r') { "the reason has more than one line".to_owned() } else { what });
+                return Err(if matches!(c, '\n' | '\r') {
+                    "the reason has more than one line".to_owned()
+                } else {
+                    what
+                });
             }
             Ok(match reason {
                 "" => verdict.word().to_owned(),
@@ -173,11 +177,14 @@ fn open_elements(
     let mut apart = false;
     for _ in 0..MOST_CLOSINGS {
         let with_blank_line = format!("{text}{}", if apart { "" } else { "\n" });
-        let (at, closer, what) = match hidden(&with_blank_line, 0, with_blank_line.len(), &scan(&with_blank_line, None)) {
-            Some(Hidden::Element { name, at }) => (at, format!("</{name}>"), format!("a `<{name}>`")),
-            Some(Hidden::Unended { what: "comment", at }) => (at, "-->".to_owned(), "a comment".to_owned()),
-            _ => break,
-        };
+        let (at, closer, what) =
+            match hidden(&with_blank_line, 0, with_blank_line.len(), &scan(&with_blank_line, None)) {
+                Some(Hidden::Element { name, at }) => (at, format!("</{name}>"), format!("a `<{name}>`")),
+                Some(Hidden::Unended { what: "comment", at }) => {
+                    (at, "-->".to_owned(), "a comment".to_owned())
+                }
+                _ => break,
+            };
         closed.push(format!("{what} opened in line {} of the body", line_of_body(text, at)));
         *text = format!("{with_blank_line}{closer}\n\n");
         apart = true;
@@ -192,7 +199,11 @@ fn read(text: &str, cast: &Cast) -> Result<Status, String> {
 /// Why a body that gives a verdict of its own is refused.
 fn unasked(given: &Verdict, asked: Option<&Verdict>) -> String {
     match asked {
-        None => format!("the body ends in a verdict (`{}`) that was not asked for: {}", given.word(), ask_for(given)),
+        None => format!(
+            "the body ends in a verdict (`{}`) that was not asked for: {}",
+            given.word(),
+            ask_for(given)
+        ),
         Some(asked) => format!("the body ends in `{}`, but `{}` was asked for", given.word(), asked.word()),
     }
 }

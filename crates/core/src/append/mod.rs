@@ -66,9 +66,10 @@ pub fn plan(existing: &[u8], cast: &Cast, section: &NewSection) -> Result<Append
         let newline = join.newline;
         let added = join.text + &composed.text.replace('\n', newline);
         let whole = [existing, added.as_bytes()].concat();
-        match parse(&whole, cast).map_err(|error| error.to_string()).and_then(|after| {
-            proof(&before, &after, section)
-        }) {
+        match parse(&whole, cast)
+            .map_err(|error| error.to_string())
+            .and_then(|after| proof(&before, &after, section))
+        {
             Ok(()) => {
                 let closed = join.closed.into_iter().chain(composed.closed).collect();
                 return Ok(AppendPlan { added: added.into_bytes(), closed });
@@ -92,7 +93,9 @@ fn proof(before: &Status, after: &Status, section: &NewSection) -> Result<(), St
         let same_text = index == last || (was.span == is.span && was.fingerprint == is.fingerprint);
         same_text && was.span.start == is.span.start && reading(was) == reading(is)
     });
-    if !unchanged || before.loop_id != after.loop_id {
+    // An id in a comment that was open may become one; an id that was there stays.
+    let same_loop = before.loop_id.is_none() || before.loop_id == after.loop_id;
+    if !unchanged || !same_loop {
         return Err("an earlier section would read differently".to_owned());
     }
     let Some(new) = after.turns.last() else { return Err("the section would not be seen".to_owned()) };
@@ -100,9 +103,10 @@ fn proof(before: &Status, after: &Status, section: &NewSection) -> Result<(), St
         return Err(format!("the heading would read as {}'s", new.author));
     }
     if !compose::same_verdict(section.verdict.as_ref(), new.verdict.as_ref()) {
-        let why = after.diagnostics.iter().rfind(|diagnostic| {
-            diagnostic.line >= new.line && diagnostic.code == Code::Mention
-        });
+        let why = after
+            .diagnostics
+            .iter()
+            .rfind(|diagnostic| diagnostic.line >= new.line && diagnostic.code == Code::Mention);
         return Err(match why {
             Some(why) => format!("the verdict would not count: {} ({})", why.message, why.hint),
             None => "the verdict would read differently".to_owned(),

@@ -4,7 +4,11 @@ use super::*;
 
 fn cast() -> Cast {
     let name = |text| Name::new(text).unwrap();
-    Cast { agents: vec![name("CC"), name("Codex")], planner: Some(name("Hermes")), people: vec![name("Dana")] }
+    Cast {
+        agents: vec![name("CC"), name("Codex")],
+        planner: Some(name("Hermes")),
+        people: vec![name("Dana")],
+    }
 }
 
 fn section(author: &str, summary: &str, body: &str, verdict: Option<Verdict>) -> NewSection {
@@ -98,7 +102,10 @@ fn sections_as_they_are_written() {
     check_section(&section("CC", "a", "text", pass()), "## CC: a\n\ntext\n\nREVIEW-PASS\n");
     check_section(&section("CC", "a", "", pass()), "## CC: a\n\nREVIEW-PASS\n");
     check_section(&section("CC", "a", "fine\n\nREVIEW-PASS", pass()), "## CC: a\n\nfine\n\nREVIEW-PASS\n");
-    check_section(&section("CC", "a", "- x", blocked("no key")), "## CC: a\n\n- x\n\nREVIEW-BLOCKED: no key\n");
+    check_section(
+        &section("CC", "a", "- x", blocked("no key")),
+        "## CC: a\n\n- x\n\nREVIEW-BLOCKED: no key\n",
+    );
     check_section(&section("CC", "a", "", blocked("x | y")), "## CC: a\n\nREVIEW-BLOCKED:\nx | y\n");
     check_section(&section("CC", "issue #", "", None), "## CC: issue \\#\n");
     check_section(&section("CC", "C#", "", None), "## CC: C#\n");
@@ -106,12 +113,17 @@ fn sections_as_they_are_written() {
     handed.to = Some(Name::new("Dana").unwrap());
     check_section(&handed, "## CC -> Dana: a\n");
     let commit = Some(Verdict::Pass { commit: Some("3f9c2ab".to_owned()) });
-    check_section(&section("CC", "a", "REVIEW-PASS", commit), "## CC: a\n\nREVIEW-PASS\n\nREVIEW-PASS 3f9c2ab\n");
+    check_section(
+        &section("CC", "a", "REVIEW-PASS", commit),
+        "## CC: a\n\nREVIEW-PASS\n\nREVIEW-PASS 3f9c2ab\n",
+    );
 }
 
 #[test]
 fn summaries_read_back() {
-    for summary in ["issue #", "##", "a ## b", "x \\#", "REVIEW-PASS is missing", "a: b -> c", "Vec<T>", "a\tb"] {
+    for summary in
+        ["issue #", "##", "a ## b", "x \\#", "REVIEW-PASS is missing", "a: b -> c", "Vec<T>", "a\tb"]
+    {
         let section = section("CC", summary, "", None);
         let added = plan(b"", &cast(), &section).unwrap().added;
         let status = parse(&added, &cast()).unwrap();
@@ -128,18 +140,31 @@ fn what_a_body_leaves_open_is_closed() {
         assert_eq!(plan.closed, closed);
     };
     check("```\nx", None, "```\nx\n```\n", &["a code fence opened in line 1 of the body"]);
-    check("text\n\n<!-- x", pass(), "text\n\n<!-- x\n-->\n\nREVIEW-PASS\n", &[
-        "a comment opened in line 3 of the body",
-    ]);
+    check(
+        "text\n\n<!-- x",
+        pass(),
+        "text\n\n<!-- x\n-->\n\nREVIEW-PASS\n",
+        &["a comment opened in line 3 of the body"],
+    );
     check("<details>\nx", None, "<details>\nx\n", &[]);
-    check("<details>\nx", pass(), "<details>\nx\n\n</details>\n\nREVIEW-PASS\n", &[
-        "a `<details>` opened in line 1 of the body",
-    ]);
-    check("<div>\n<details>\nx", pass(), "<div>\n<details>\nx\n\n</details>\n\n</div>\n\nREVIEW-PASS\n", &[
-        "a `<details>` opened in line 2 of the body",
-        "a `<div>` opened in line 1 of the body",
-    ]);
-    check("- <!-- x", pass(), "- <!-- x\n\n-->\n\nREVIEW-PASS\n", &["a comment opened in line 1 of the body"]);
+    check(
+        "<details>\nx",
+        pass(),
+        "<details>\nx\n\n</details>\n\nREVIEW-PASS\n",
+        &["a `<details>` opened in line 1 of the body"],
+    );
+    check(
+        "<div>\n<details>\nx",
+        pass(),
+        "<div>\n<details>\nx\n\n</details>\n\n</div>\n\nREVIEW-PASS\n",
+        &["a `<details>` opened in line 2 of the body", "a `<div>` opened in line 1 of the body"],
+    );
+    check(
+        "- <!-- x",
+        pass(),
+        "- <!-- x\n\n-->\n\nREVIEW-PASS\n",
+        &["a comment opened in line 1 of the body"],
+    );
 }
 
 #[test]
