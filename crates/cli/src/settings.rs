@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use loop_core::Profile;
+use loop_router::Options;
 use serde::Deserialize;
 
 use crate::failure::Failure;
@@ -26,9 +28,59 @@ pub(crate) struct Settings {
     pub(crate) owners: BTreeMap<String, serde_json::Value>,
     /// Folders in which repositories may be.
     pub(crate) roots: Vec<PathBuf>,
+    /// How often the router looks, and how patient it is.
+    pub(crate) timings: Timings,
     /// The kinds, read from `profiles`.
     #[serde(skip)]
     pub(crate) kinds: BTreeMap<String, Profile>,
+}
+
+/// `timings:`, each in seconds; what is not there keeps its usual value.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Timings {
+    /// How often everything is looked at without being rung.
+    sweep: Option<Seconds>,
+    /// How often agents that have been woken are looked at.
+    look: Option<Seconds>,
+    /// How long an agent's screen must stand still before its turn counts as over.
+    quiet: Option<Seconds>,
+    /// How long an agent may ask something before a person is told.
+    ask: Option<Seconds>,
+    /// How long a wake may wait for anything else before a person is told.
+    wait: Option<Seconds>,
+}
+
+impl Timings {
+    /// Puts them into a router's options.
+    pub(crate) fn apply(self, options: &mut Options) {
+        let set = |place: &mut Duration, seconds: Option<Seconds>| {
+            if let Some(Seconds(time)) = seconds {
+                *place = time;
+            }
+        };
+        set(&mut options.sweep, self.sweep);
+        set(&mut options.look, self.look);
+        set(&mut options.quiet, self.quiet);
+        set(&mut options.ask_patience, self.ask);
+        set(&mut options.wait_patience, self.wait);
+    }
+}
+
+/// A time of at least ten milliseconds and at most a day.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(try_from = "f64")]
+struct Seconds(Duration);
+
+impl TryFrom<f64> for Seconds {
+    type Error = String;
+
+    fn try_from(seconds: f64) -> Result<Self, String> {
+        if (0.01..=86_400.0).contains(&seconds) {
+            return Ok(Self(Duration::from_secs_f64(seconds)));
+        }
+        Err(format!("{seconds} is no time; give seconds, from 0.01 to 86400"))
+    }
 }
 
 /// `tell:`.
@@ -81,5 +133,23 @@ impl Settings {
             settings.kinds.insert(kind.clone(), profile);
         }
         Ok(settings)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn timings_are_seconds() {
+        let settings: Settings = serde_yaml::from_str("timings: {look: 0.2, quiet: 3}").unwrap();
+        let seconds = |time: Option<Seconds>| time.map(|Seconds(time)| time.as_secs_f64());
+        assert_eq!(seconds(settings.timings.look), Some(0.2));
+        assert_eq!(seconds(settings.timings.quiet), Some(3.0));
+        assert_eq!(seconds(settings.timings.sweep), None);
+        for bad in ["{look: 0}", "{look: -1}", "{look: .nan}", "{look: soon}", "{lock: 1}"] {
+            assert!(serde_yaml::from_str::<Settings>(&format!("timings: {bad}")).is_err(), "{bad}");
+        }
     }
 }

@@ -131,6 +131,7 @@ impl World {
         options.kinds = self.settings.kinds.clone();
         options.tell = self.tell()?;
         options.tmux = self.tmux();
+        self.settings.timings.apply(&mut options);
         if let Some(port) = self.settings.port {
             options.listen = SocketAddr::new(options.listen.ip(), port);
             options.port_may_move = false;

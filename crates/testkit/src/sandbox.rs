@@ -44,7 +44,7 @@ impl Sandbox {
             fs::create_dir_all(root.path().join(folder)).expect("a folder in the sandbox");
         }
         fs::write(
-            root.path().join("gitconfig"),
+            root.path().join("home/.gitconfig"),
             "[user]\n\tname = Test\n\temail = test@example.org\n[init]\n\tdefaultBranch = main\n\
              [commit]\n\tgpgSign = false\n[core]\n\tpager = cat\n",
         )
@@ -92,7 +92,7 @@ impl Sandbox {
             ("XDG_RUNTIME_DIR", root.join("run").into()),
             ("TMPDIR", root.join("tmp").into()),
             ("TMUX_TMPDIR", root.join("run").into()),
-            ("GIT_CONFIG_GLOBAL", root.join("gitconfig").into()),
+            ("GIT_CONFIG_GLOBAL", home.join(".gitconfig").into()),
             ("GIT_CONFIG_NOSYSTEM", "1".into()),
             ("TZ", "UTC".into()),
             ("LC_ALL", "C.UTF-8".into()),

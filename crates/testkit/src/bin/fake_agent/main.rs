@@ -4,7 +4,7 @@
 //! `… working (esc to interrupt)` and the title `✻ NAME` while it works, `? question` instead of the composer when
 //! it asks. It takes bracketed pastes. What was really submitted to it goes to its log.
 //!
-//! With `--headless TEXT` it runs one turn without a terminal and exits.
+//! With `--headless TEXT` it runs one turn without a terminal and exits; an empty text means a terminal all the same.
 
 mod keys;
 mod record;
@@ -70,7 +70,8 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Arguments, String> {
             }
             "--log" => arguments.log = Some(value()?.into()),
             "--loop-bin" => arguments.loop_binary = value()?,
-            "--headless" => arguments.headless = Some(value()?),
+            // Nothing to say means a window: one command line serves both, as `{text}` is empty there.
+            "--headless" => arguments.headless = Some(value()?).filter(|text| !text.is_empty()),
             "--conversation" => arguments.conversation = Some(value()?).filter(|id| !id.is_empty()),
             "--version" => {
                 println!("loop-fake-agent {}", env!("CARGO_PKG_VERSION"));
