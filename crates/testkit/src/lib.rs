@@ -7,12 +7,15 @@
 //! The program `loop-fake-agent` plays an agent CLI in a real terminal by a [`script`]; what was really submitted
 //! to it stands in its log, so a test compares what `loop` claims with what happened.
 //!
+//! The program `loop-stub-model` takes the model's place behind a real agent CLI, by a [`stub_model`] script.
+//!
 //! Only tests depend on this crate; it panics where a test would.
 
 mod eventually;
 mod repo;
 mod sandbox;
 pub mod script;
+pub mod stub_model;
 
 pub use eventually::{eventually, eventually_async};
 pub use repo::TestRepo;
