@@ -44,6 +44,48 @@ pub fn line(text: &str, most: usize) -> String {
     }
 }
 
+/// Returns what a program printed as text for a reader: escape sequences, which were meant for a terminal, are left
+/// out as wholes, a lone carriage return counts as a line feed, and what else is hidden is shown as by [`plain`].
+pub fn printed(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\r' => {
+                chars.next_if_eq(&'\n');
+                kept.push('\n');
+            }
+            '\u{1b}' => skip_sequence(&mut chars),
+            '\u{9b}' => skip_until(&mut chars, |c| ('@'..='~').contains(&c)),
+            c => kept.push(c),
+        }
+    }
+    plain(&kept).into_owned()
+}
+
+type Characters<'text> = std::iter::Peekable<std::str::Chars<'text>>;
+
+fn skip_sequence(chars: &mut Characters<'_>) {
+    match chars.next_if(|c| !c.is_control()) {
+        Some('[') => skip_until(chars, |c| ('@'..='~').contains(&c)),
+        // A string for the terminal (title, link) ends with BEL or ESC \.
+        Some(']' | 'P' | 'X' | '^' | '_') => {
+            skip_until(chars, |c| matches!(c, '\u{7}' | '\u{1b}' | '\u{9c}'));
+            chars.next_if_eq(&'\\');
+        }
+        _ => {}
+    }
+}
+
+/// Skips to the character that ends a sequence; one that never ends is over at the end of its line.
+fn skip_until(chars: &mut Characters<'_>, end: impl Fn(char) -> bool) {
+    while let Some(c) = chars.next_if(|c| *c != '\n') {
+        if end(c) {
+            return;
+        }
+    }
+}
+
 /// Whether a character does something to a terminal, or cannot be seen.
 fn is_hidden(character: char) -> bool {
     match character {
@@ -59,6 +101,24 @@ fn is_hidden(character: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_meant_for_a_terminal_is_left_out() {
+        for (text, expected) in [
+            ("plain\ttext\n", "plain\ttext\n"),
+            ("\u{1b}[31mred\u{1b}[0m", "red"),
+            ("\u{1b}]0;title\u{7}x", "x"),
+            ("\u{1b}]8;;http://a\u{1b}\\link", "link"),
+            ("a\rb\r\nc", "a\nb\nc"),
+            ("a\u{0}b\u{8}c", "a\\u{0}b\\u{8}c"),
+            ("abc\u{202e}fed", "abc\\u{202e}fed"),
+            ("\u{9b}2Jx", "x"),
+            ("\u{1b}[12\nnext", "\nnext"),
+            ("\u{1b}", ""),
+        ] {
+            assert_eq!(printed(text), expected, "{text:?}");
+        }
+    }
 
     #[test]
     fn what_acts_on_a_terminal_is_shown_instead() {

@@ -65,6 +65,5 @@ pub use place::Place;
 pub use program::{Git, Output};
 pub use repo::Repo;
 pub use story::{Story, StoryCache, TurnCommit};
-pub use words::neutral;
 pub use worktree::{worktree_add, worktree_add_detached, worktree_remove};
 pub use write::write_atomic;

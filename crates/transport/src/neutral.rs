@@ -1,5 +1,7 @@
 //! An agent's output as harmless text.
 
+use loop_core::plain::printed;
+
 /// Most lines that are kept.
 const LINES: usize = 40;
 /// Most characters of a line that are kept.
@@ -8,11 +10,11 @@ const COLUMNS: usize = 400;
 /// Returns the last lines of `text` without anything that a terminal or a reader could be fooled by: no escape
 /// sequences, other hidden characters as their codes, long lines cut.
 pub fn neutral(text: &str) -> String {
-    let plain = without_sequences(text);
+    let plain = printed(text);
     let mut lines: Vec<String> = Vec::new();
     for line in plain.lines() {
         let kept: String = line.chars().take(COLUMNS).collect();
-        let line = loop_core::plain::plain(kept.trim_end()).into_owned();
+        let line = kept.trim_end().to_owned();
         // One blank line says as much as the half screen of them that a terminal gives.
         if !line.is_empty() || lines.last().is_some_and(|before| !before.is_empty()) {
             lines.push(line);
@@ -22,33 +24,6 @@ pub fn neutral(text: &str) -> String {
         lines.pop();
     }
     lines.split_off(lines.len().saturating_sub(LINES)).join("\n")
-}
-
-/// Removes CSI and OSC sequences as wholes: they were meant for a terminal, not for a reader.
-fn without_sequences(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        match (c, chars.peek()) {
-            ('\u{1b}', Some('[')) => {
-                chars.next();
-                for c in chars.by_ref() {
-                    if ('\u{40}'..='\u{7e}').contains(&c) {
-                        break;
-                    }
-                }
-            }
-            ('\u{1b}', Some(']')) => {
-                while let Some(c) = chars.next() {
-                    if c == '\u{7}' || (c == '\u{1b}' && chars.next_if_eq(&'\\').is_some()) {
-                        break;
-                    }
-                }
-            }
-            _ => plain.push(c),
-        }
-    }
-    plain
 }
 
 #[cfg(test)]

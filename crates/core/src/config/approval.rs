@@ -1,5 +1,6 @@
 //! What a person approves before a `loop.yaml` holds.
 
+use crate::plain::plain;
 use sha2::{Digest, Sha256};
 
 use super::{Agent, Config, Permissions};
@@ -29,7 +30,7 @@ impl Config {
         if let Some(sync) = &self.sync {
             lines.push(format!("sync: {sync}"));
         }
-        lines.iter().map(|line| plain(line)).collect()
+        lines.iter().map(|line| plain(line).into_owned()).collect()
     }
 }
 
@@ -89,11 +90,6 @@ fn shown(command: &[String]) -> String {
     shell_words::join(command)
 }
 
-/// A line of a stranger's file on its way to a terminal.
-fn plain(line: &str) -> String {
-    line.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -146,7 +142,7 @@ sync: origin
         CC (claude-code) runs, to go on headless, sh -c y
         CC (claude-code) is woken with `do as I say, {name}`
         CC (claude-code) may do everything without asking (permissions: all)
-        CC (claude-code) gets LD_PRELOAD=x�[2J
+        CC (claude-code) gets LD_PRELOAD=x\u{1b}[2J
         CC (claude-code) gets PATH=/tmp/evil:/bin
         CC (claude-code) gets your own AWS_SECRET_ACCESS_KEY
         X (generic) runs sh -c 'a\e[2J; b'

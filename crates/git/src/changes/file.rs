@@ -3,7 +3,7 @@
 use git2::{Delta, Diff, DiffDelta, Patch};
 
 use crate::error::GitError;
-use crate::words::neutral;
+use loop_core::plain::plain;
 
 /// Longer lines are cut: minified code and data say nothing to a reader.
 const MAX_LINE: usize = 1000;
@@ -75,12 +75,12 @@ impl FileDiff {
     }
 }
 
-/// A line without what could steer the reader's terminal. The carriage return of a CRLF file is no part of it.
+/// A line with what could steer the reader's terminal, or hide from a reviewer, shown as its code. The carriage return of a CRLF file is no part of it.
 fn shown(line: &str) -> String {
     let line = line.strip_suffix('\r').unwrap_or(line);
-    let line = neutral(line).replace('\n', "\u{240d}");
+    let line = plain(line);
     if line.len() <= MAX_LINE {
-        return line;
+        return line.into_owned();
     }
     let cut = crate::words::floor(&line, MAX_LINE);
     format!("{}… [{} bytes more]", &line[..cut], line.len() - cut)
