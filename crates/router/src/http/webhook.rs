@@ -43,6 +43,14 @@ pub(crate) async fn agent_loop(State(desk): State<Arc<Desk>>, body: Bytes) -> Re
                 reason: Some(plain(&text).into_owned()),
                 ..Answer::default()
             };
+            // First parents are the loop's line; a merged branch's commits are on it too, but nobody waits for them.
+            if let Some(commit) = &ring.commit
+                && !observed.facts.commits.contains(commit)
+                && observed.start.as_ref().is_none_or(|start| start.as_str() != commit)
+            {
+                let short: String = commit.chars().take(7).collect();
+                answer.lines.push(format!("commit {} is not on {}, where the loop lives", plain(&short), row.branch));
+            }
             // A commit is often seen by the watch on references before its own hook rings: new is what no ring
             // was told before.
             if let Decision::Wake { agent, .. } = decision
@@ -62,6 +70,7 @@ pub(crate) async fn agent_loop(State(desk): State<Arc<Desk>>, body: Bytes) -> Re
 struct Ring {
     author: String,
     repo: Option<String>,
+    commit: Option<String>,
 }
 
 impl Ring {
@@ -81,7 +90,7 @@ impl Ring {
         };
         let author = text("author")?.ok_or_else(|| bad("`author` is missing"))?;
         text("message")?;
-        Ok(Self { author, repo: text("repo")? })
+        Ok(Self { author, repo: text("repo")?, commit: text("commit")? })
     }
 }
 
