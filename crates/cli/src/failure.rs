@@ -18,6 +18,10 @@ pub(crate) const LIMIT: u8 = 4;
 /// Ours: the router cannot be reached, the store is broken.
 pub(crate) const OURS: u8 = 5;
 
+/// What to do when the state folder refuses.
+const STATE_FOLDER: &str =
+    "see to it that you can write there; `loop store where` names the place, XDG_STATE_HOME in the environment moves it";
+
 /// The result of a command.
 pub(crate) type Done = Result<ExitCode, Failure>;
 
@@ -82,18 +86,46 @@ impl Failure {
 
 impl From<loop_store::StoreError> for Failure {
     fn from(error: loop_store::StoreError) -> Self {
-        Self::ours(error).next("`loop store check` looks at the store; `loop doctor` at everything")
+        use loop_store::StoreError;
+        match error {
+            // They say themselves what to do.
+            StoreError::Corrupt { .. } | StoreError::Newer { .. } | StoreError::Busy { .. } => Self::ours(error),
+            StoreError::UnknownScheme { .. } | StoreError::BadUrl { .. } => {
+                Self::users(error).next("mend `store:` in your config.yaml, or leave it out")
+            }
+            StoreError::Io { .. } | StoreError::ReadOnly { .. } | StoreError::Full { .. } => {
+                Self::ours(error).next(STATE_FOLDER)
+            }
+            error => Self::ours(error).next("`loop store check` looks at the store; `loop doctor` at everything"),
+        }
     }
 }
 
 impl From<loop_git::GitError> for Failure {
     fn from(error: loop_git::GitError) -> Self {
-        Self::users(error)
+        let hint = error.hint();
+        let failure = Self::users(error);
+        match hint {
+            Some(hint) => failure.next(hint),
+            None => failure,
+        }
+    }
+}
+
+impl From<loop_router::key::KeyError> for Failure {
+    fn from(error: loop_router::key::KeyError) -> Self {
+        match error {
+            loop_router::key::KeyError::Io { .. } => Self::ours(error).next(STATE_FOLDER),
+            error => Self::users(error),
+        }
     }
 }
 
 impl From<loop_router::reading::ReadError> for Failure {
     fn from(error: loop_router::reading::ReadError) -> Self {
-        Self::users(error)
+        match error {
+            loop_router::reading::ReadError::Git(error) => error.into(),
+            error => Self::users(error),
+        }
     }
 }

@@ -7,6 +7,7 @@ use loop_router::reading::{CONFIG_FILE, Known, Observed, Reader, Reading};
 use loop_router::relay::remembered;
 use loop_store::{LoopRow, Store};
 
+use crate::client::Client;
 use crate::failure::{Failure, OURS};
 use crate::world::World;
 
@@ -21,6 +22,29 @@ pub(crate) struct Here {
 }
 
 impl Here {
+    /// Opens the repository, then store and router: outside a repository nothing is made.
+    pub(crate) async fn with_client(world: &World) -> Result<(Client, Self), Failure> {
+        let reader = Reader::open(&world.cwd, &world.git_env)?;
+        let client = Client::open(world).await?;
+        let here = Self::around(reader, Some(&client.store)).await?;
+        Ok((client, here))
+    }
+
+    /// Opens the repository, then the store.
+    pub(crate) async fn with_store(world: &World) -> Result<Self, Failure> {
+        let reader = Reader::open(&world.cwd, &world.git_env)?;
+        let store = Store::open(&world.store_url()).await?;
+        Self::around(reader, Some(&store)).await
+    }
+
+    /// The same where a store is no must: in an agent's sandbox the state folder may be out of reach, and git
+    /// alone is enough.
+    pub(crate) async fn with_any_store(world: &World) -> Result<Self, Failure> {
+        let reader = Reader::open(&world.cwd, &world.git_env)?;
+        let store = Store::open(&world.store_url()).await.ok();
+        Self::around(reader, store.as_ref()).await
+    }
+
     /// Opens the repository; `store` where there is one.
     pub(crate) async fn open(world: &World, store: Option<&Store>) -> Result<Self, Failure> {
         Self::at(world, &world.cwd, store).await
@@ -28,7 +52,10 @@ impl Here {
 
     /// The same around another folder.
     pub(crate) async fn at(world: &World, folder: &Path, store: Option<&Store>) -> Result<Self, Failure> {
-        let reader = Reader::open(folder, &world.git_env)?;
+        Self::around(Reader::open(folder, &world.git_env)?, store).await
+    }
+
+    async fn around(reader: Reader, store: Option<&Store>) -> Result<Self, Failure> {
         let worktree = reader.repo().place().worktree.clone();
         let row = match store {
             Some(store) => store.loops(false).await?.into_iter().rfind(|row| row.worktree == worktree),

@@ -3,9 +3,8 @@
 use std::path::PathBuf;
 
 use loop_core::append::NewSection;
-use loop_core::plain::plain;
 use loop_core::{Config, Name};
-use loop_git::{CommitId, CommitOpts, GitError, Repo, append_section, commit_paths};
+use loop_git::{CommitId, CommitOpts, Repo, append_section, commit_paths};
 use loop_hooks::notify::NotifyInput;
 
 use crate::failure::Failure;
@@ -34,7 +33,7 @@ pub(crate) fn write(
         return Err(Failure::say(format!("{operation} is under way; nothing was written"))
             .next("finish or abort it, then try again"));
     }
-    let appended = append_section(repo, &config.status_file, &config.cast(), section).map_err(explain)?;
+    let appended = append_section(repo, &config.status_file, &config.cast(), section)?;
     let mut all = vec![appended.relative().to_owned()];
     all.extend(paths.into_iter().filter(|path| path != appended.relative()));
     let message = message(config, &section.author, &section.summary);
@@ -52,7 +51,7 @@ pub(crate) fn write(
             let file = refused_file(repo, &section.author);
             // Best effort: the next `loop turn` shows the words, and the user sees them now.
             let _ = std::fs::create_dir_all(repo.place().loop_dir()).and_then(|()| std::fs::write(&file, error.to_string()));
-            let refused = explain(error);
+            let refused = Failure::from(error);
             Err(match appended.undo() {
                 Ok(()) => refused.next(format!("mend the cause and try again; the section was taken back from {}", config.status_file)),
                 Err(undo) => refused.next(format!("the section could not be taken back: {undo}")),
@@ -82,16 +81,6 @@ fn lines(world: &World, repo: &Repo, words: &str) -> Vec<String> {
 fn message(config: &Config, author: &Name, summary: &str) -> String {
     let subject = config.commit_subject.replace("{name}", author.as_str()).replace("{summary}", summary);
     format!("{}\n\nLoop-Agent: {author}\n", subject.trim())
-}
-
-/// Git's words in full: they say what the user must mend.
-fn explain(error: GitError) -> Failure {
-    let hint = error.hint();
-    let failure = Failure::users(error);
-    match hint {
-        Some(hint) => failure.next(plain(&hint).into_owned()),
-        None => failure,
-    }
 }
 
 /// What git said when it last refused a commit of this agent's turn.

@@ -26,8 +26,7 @@ pub(crate) struct Helm {
 impl Helm {
     /// Takes the helm of the loop around the current folder, if a person asks for it.
     pub(crate) async fn take(world: &World, what: &str) -> Result<Self, Failure> {
-        let client = Client::open(world).await?;
-        let here = Here::open(world, Some(&client.store)).await?;
+        let (client, here) = Here::with_client(world).await?;
         let row = here.known_row()?.clone();
         only_people(&client, &row, what).await?;
         Ok(Self { client, here, row })

@@ -46,8 +46,13 @@ impl World {
     pub(crate) fn read() -> Result<Self, Failure> {
         let cwd = std::env::current_dir()
             .map_err(|error| Failure::users(anyhow::Error::new(error).context("the current folder is gone")))?;
-        let folders = etcetera::base_strategy::Xdg::new()
-            .map_err(|error| Failure::users(anyhow::Error::new(error)).next("set HOME"))?;
+        // Whose home it is must be certain: an agent's or a service's environment without HOME would otherwise get
+        // the state of whoever the password file names.
+        if !std::env::var_os("HOME").is_some_and(|home| std::path::Path::new(&home).is_absolute()) {
+            return Err(Failure::say("HOME is not set to a folder, so it is not known whose settings and state to use")
+                .next("set HOME to the absolute path of your home folder"));
+        }
+        let folders = etcetera::base_strategy::Xdg::new().map_err(Failure::users)?;
         let config_dir = folders.config_dir().join("agent-loop");
         let state_dir = folders
             .state_dir()
@@ -90,7 +95,7 @@ impl World {
 
     /// The key, made at first use.
     pub(crate) fn key(&self) -> Result<Key, Failure> {
-        Key::read_or_make(&self.key_file()).map_err(Failure::users)
+        Ok(Key::read_or_make(&self.key_file())?)
     }
 
     /// The store's URL.

@@ -48,8 +48,7 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) async fn run(world: &World, args: Args) -> Done {
-    let client = Client::open(world).await?;
-    let mut here = Here::open(world, Some(&client.store)).await?;
+    let (client, mut here) = Here::with_client(world).await?;
     if let Some(row) = &here.row {
         only_people(&client, row, "archive").await?;
     }

@@ -2,7 +2,6 @@
 
 use std::os::unix::process::CommandExt;
 
-use crate::client::Client;
 use crate::failure::{Done, Failure};
 use crate::here::Here;
 use crate::world::World;
@@ -16,8 +15,7 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) async fn run(world: &World, args: Args) -> Done {
-    let client = Client::open(world).await?;
-    let here = Here::open(world, Some(&client.store)).await?;
+    let here = Here::with_store(world).await?;
     let row = here.known_row()?;
     let Some(session) = &row.session else {
         return Err(Failure::say("this loop has no windows").next("`loop up` opens them; headless turns are in `loop log`"));

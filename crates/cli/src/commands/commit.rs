@@ -6,7 +6,6 @@ use loop_core::append::NewSection;
 use loop_core::plain::plain;
 use loop_core::{Config, Decision, Name, Verdict};
 use loop_git::{Repo, changed_since, forget_baseline, read_baseline};
-use loop_store::Store;
 use serde_json::json;
 
 use crate::commands::DONE;
@@ -51,8 +50,7 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) async fn run(world: &World, args: Args) -> Done {
-    let store = Store::open(&world.store_url()).await.ok();
-    let mut here = Here::open(world, store.as_ref()).await?;
+    let mut here = Here::with_any_store(world).await?;
     let (config, _) = here.config(world)?;
     let cast = config.cast();
     let Some((name, role)) = cast.find(&args.name).map(|(name, role)| (name.clone(), role)) else {

@@ -29,11 +29,13 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) async fn run(world: &World, args: Args) -> Done {
-    let client = Client::open(world).await?;
-    let rows = if args.all {
-        client.store.loops(false).await?
+    let (client, rows) = if args.all {
+        let client = Client::open(world).await?;
+        let rows = client.store.loops(false).await?;
+        (client, rows)
     } else {
-        vec![Here::open(world, Some(&client.store)).await?.known_row()?.clone()]
+        let (client, here) = Here::with_client(world).await?;
+        (client, vec![here.known_row()?.clone()])
     };
     let mut closed = 0;
     for row in &rows {

@@ -7,7 +7,6 @@ use jiff::tz::TimeZone;
 use loop_core::plain::plain;
 use serde_json::json;
 
-use crate::client::Client;
 use crate::commands::DONE;
 use crate::failure::Done;
 use crate::here::Here;
@@ -27,8 +26,7 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) async fn run(world: &World, args: Args) -> Done {
-    let client = Client::open(world).await?;
-    let here = Here::open(world, Some(&client.store)).await?;
+    let (client, here) = Here::with_client(world).await?;
     let row = here.known_row()?;
     if args.json {
         let events = client.store.events(&row.id, 0, usize::MAX).await?;

@@ -5,7 +5,6 @@ use std::time::Duration;
 use loop_core::decide::{Decision, Hold};
 use loop_core::plain::plain;
 use loop_router::reading::Reading;
-use loop_store::Store;
 
 use crate::client::Client;
 use crate::commands::{DONE, init, up};
@@ -32,9 +31,8 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) async fn run(world: &World, args: Args) -> Done {
-    let store = Store::open(&world.store_url()).await?;
     let has_loop = matches!(
-        Here::open(world, Some(&store)).await?.read(world),
+        Here::with_store(world).await?.read(world),
         Ok(Reading::Loop(_) | Reading::Unreadable { .. } | Reading::Underway(_))
     );
     if !has_loop {

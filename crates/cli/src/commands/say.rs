@@ -2,7 +2,6 @@
 
 use loop_core::append::NewSection;
 use loop_core::{Config, Name, Role};
-use loop_store::Store;
 
 use crate::commands::DONE;
 use crate::commands::commit::{on_the_loops_branch, target};
@@ -26,8 +25,7 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) async fn run(world: &World, args: Args) -> Done {
-    let store = Store::open(&world.store_url()).await?;
-    let mut here = Here::open(world, Some(&store)).await?;
+    let mut here = Here::with_store(world).await?;
     let (config, _) = here.config(world)?;
     here.observed(world)?;
     on_the_loops_branch(&here)?;

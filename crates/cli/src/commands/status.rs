@@ -34,10 +34,10 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) async fn run(world: &World, args: Args) -> Done {
-    let client = Client::open(world).await?;
     if args.all {
-        return all(world, &client, args.json).await;
+        return all(world, &Client::open(world).await?, args.json).await;
     }
+    let (client, _) = Here::with_client(world).await?;
     if args.watch {
         return watch(world, &client).await;
     }

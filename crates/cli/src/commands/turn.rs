@@ -8,7 +8,6 @@ use loop_core::{Decision, Name, Role};
 use loop_git::{CommitId, Repo, changed_since, read_baseline, record_baseline};
 use loop_router::reading::{Observed, Reading};
 use loop_router::relay::headline;
-use loop_store::Store;
 use serde_json::json;
 
 use crate::commands::DONE;
@@ -30,9 +29,7 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) async fn run(world: &World, args: Args) -> Done {
-    // In an agent's sandbox the state folder may be out of reach: git alone is enough.
-    let store = Store::open(&world.store_url()).await.ok();
-    let mut here = Here::open(world, store.as_ref()).await?;
+    let mut here = Here::with_any_store(world).await?;
     let (config, _) = here.config(world)?;
     let Some((name, role)) = config.cast().find(&args.name).map(|(name, role)| (name.clone(), role)) else {
         return Err(nobody(&config, &args.name));

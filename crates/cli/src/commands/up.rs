@@ -43,8 +43,7 @@ pub(crate) async fn run(world: &World, args: Args) -> Done {
     if args.all {
         return all(world, args.headless, args.json).await;
     }
-    let client = Client::open(world).await?;
-    let mut here = Here::open(world, Some(&client.store)).await?;
+    let (client, mut here) = Here::with_client(world).await?;
     let row = make_known(world, &client, &mut here).await?;
     let summary = raise(world, &row, &mut here, args.headless, args.yes).await?;
     if args.json {

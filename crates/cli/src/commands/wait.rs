@@ -10,8 +10,8 @@ use loop_router::reading::Reading;
 use loop_router::relay::headline;
 use loop_store::SessionRow;
 
-use crate::client::Client;
 use crate::commands::DONE;
+use crate::commands::commit::nobody;
 use crate::failure::{COMMAND_LINE, Done, Failure, LIMIT, NOTHING, USERS};
 use crate::here::{Here, no_router};
 use crate::output;
@@ -36,18 +36,17 @@ pub(crate) struct Args {
 /// Runs the command.
 pub(crate) async fn run(world: &World, args: Args) -> Done {
     let deadline = args.timeout.as_deref().map(duration).transpose()?.map(|time| Instant::now() + time);
-    let client = Client::open(world).await?;
     match (&args.name, args.passed) {
-        (None, true) => until_passed(world, &client, deadline, args.json).await,
-        (Some(name), false) => until_woken(world, &client, name, deadline, args.json).await,
+        (None, true) => until_passed(world, deadline, args.json).await,
+        (Some(name), false) => until_woken(world, name, deadline, args.json).await,
         _ => Err(Failure::say("say what to wait for: an agent's NAME, or --passed").code(COMMAND_LINE)),
     }
 }
 
 /// 0 passed, 1 held or blocked, 3 there is no loop (any more), 4 timed out.
-async fn until_passed(world: &World, client: &Client, deadline: Option<Instant>, json: bool) -> Done {
+async fn until_passed(world: &World, deadline: Option<Instant>, json: bool) -> Done {
+    let (client, mut here) = Here::with_client(world).await?;
     loop {
-        let mut here = Here::open(world, Some(&client.store)).await?;
         let report = match here.read(world)? {
             Reading::Loop(observed) => {
                 let held = match &observed.decided.decision {
@@ -74,16 +73,17 @@ async fn until_passed(world: &World, client: &Client, deadline: Option<Instant>,
             return Ok(ExitCode::from(LIMIT));
         }
         tokio::time::sleep(Duration::from_millis(500)).await;
+        here = Here::open(world, Some(&client.store)).await?;
     }
 }
 
 /// The `wait` transport's other end: 0 it is this agent's turn, 3 the loop is over, 4 timed out.
-async fn until_woken(world: &World, client: &Client, name: &str, deadline: Option<Instant>, json: bool) -> Done {
-    let mut here = Here::open(world, Some(&client.store)).await?;
+async fn until_woken(world: &World, name: &str, deadline: Option<Instant>, json: bool) -> Done {
+    let (client, mut here) = Here::with_client(world).await?;
     let row = here.known_row()?.clone();
     let (config, _) = here.config(world)?;
     let Some((name, _)) = config.cast().find(name).map(|(name, role)| (name.clone(), role)) else {
-        return Err(Failure::say(format!("nobody here is called {}", plain(name))));
+        return Err(nobody(&config, name));
     };
     let router = client.router.as_ref().ok_or_else(no_router)?;
     let session = SessionRow {
