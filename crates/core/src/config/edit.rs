@@ -32,7 +32,42 @@ pub fn add_agent(
     kind: &str,
     kinds: &BTreeMap<String, Profile>,
 ) -> Result<String, ConfigError> {
+    add(text, file, name, kind, None, kinds)
+}
+
+/// The same, with the turn right behind `after`'s in the rotation instead of last.
+///
+/// # Errors
+/// Fails as [`add_agent`] does, and when `after` is not in the rotation.
+pub fn add_agent_after(
+    text: &str,
+    file: &str,
+    name: &Name,
+    kind: &str,
+    after: &Name,
+    kinds: &BTreeMap<String, Profile>,
+) -> Result<String, ConfigError> {
+    add(text, file, name, kind, Some(after), kinds)
+}
+
+fn add(
+    text: &str,
+    file: &str,
+    name: &Name,
+    kind: &str,
+    after: Option<&Name>,
+    kinds: &BTreeMap<String, Profile>,
+) -> Result<String, ConfigError> {
     let before = Config::parse(text, file, kinds)?;
+    if let Some(after) = after.filter(|after| !before.rotation.contains(after)) {
+        let members: Vec<&str> = before.rotation.members().map(Name::as_str).collect();
+        let error = ConfigError::whole(file, format!("`{after}` is not in the rotation"));
+        return Err(error.hint(did_you_mean(after.as_str(), &members)));
+    }
+    if after.is_some() && before.planner.as_ref() == Some(name) {
+        let error = ConfigError::whole(file, format!("`{name}` is the planner, who takes no turns"));
+        return Err(error.hint("leave out behind whom it comes"));
+    }
     let taken = |role: &str| Err(ConfigError::whole(file, format!("`{name}` is {role} already")));
     if before.agent(name).is_some() {
         return taken("an agent");
@@ -52,17 +87,21 @@ pub fn add_agent(
     }
     let mut expected = before.clone();
     if before.planner.as_ref() != Some(name) {
-        expected.rotation = with(&before.rotation, name);
+        expected.rotation = with(&before.rotation, name, after);
         if let Some(node) = entry(top, "rotation") {
-            let row = match &expected.rotation {
-                Rotation::Ring(_) => scalar(name.as_str()),
+            edits.extend(retargeted(node, &expected.rotation));
+            match &expected.rotation {
+                Rotation::Ring(names) => {
+                    // The new one never stands first, for it comes behind somebody.
+                    let place = names.iter().position(|member| member == name).unwrap_or(names.len());
+                    edits.extend(layout.inserted(node, place, &scalar(name.as_str())));
+                }
                 Rotation::Table(rows) => {
                     let back = rows.last().map_or("", |(_, target)| target.as_str());
-                    format!("{}: {}", scalar(name.as_str()), scalar(back))
+                    let row = format!("{}: {}", scalar(name.as_str()), scalar(back));
+                    edits.extend(layout.appended(node, &row));
                 }
-            };
-            edits.extend(retargeted(node, &expected.rotation));
-            edits.extend(layout.appended(node, &row));
+            }
         }
     }
     let after = layout::applied(text, edits);
@@ -125,16 +164,25 @@ pub fn remove_agent(
     certain(file, &after, &config, &expected)
 }
 
-/// The rotation with `name` last: a table's new row takes over from whoever closed the cycle.
-fn with(rotation: &Rotation, name: &Name) -> Rotation {
+/// The rotation with `name` behind `after`, else last: a table's new row takes over from `after`, else from whoever
+/// closed the cycle.
+fn with(rotation: &Rotation, name: &Name, after: Option<&Name>) -> Rotation {
     match rotation {
-        Rotation::Ring(names) => Rotation::Ring(names.iter().chain([name]).cloned().collect()),
+        Rotation::Ring(names) => {
+            let mut names = names.clone();
+            let place = after.and_then(|after| names.iter().position(|member| member == after));
+            names.insert(place.map_or(names.len(), |place| place + 1), name.clone());
+            Rotation::Ring(names)
+        }
         Rotation::Table(rows) => {
             let mut rows = rows.clone();
             let first = rows.first().map(|(from, _)| from.clone());
             let last = rows.len().saturating_sub(1);
-            let closing = rows.iter().rposition(|(_, target)| Some(target) == first.as_ref()).unwrap_or(last);
-            if let Some((_, target)) = rows.get_mut(closing) {
+            let closing = match after {
+                Some(after) => rows.iter().position(|(from, _)| from == after),
+                None => rows.iter().rposition(|(_, target)| Some(target) == first.as_ref()),
+            };
+            if let Some((_, target)) = rows.get_mut(closing.unwrap_or(last)) {
                 let back = std::mem::replace(target, name.clone());
                 rows.push((name.clone(), back));
             }
@@ -335,6 +383,59 @@ mod tests {
             assert_eq!(add(&windows, "Q").unwrap_or_else(|e| panic!("{e}\n{windows}")), after, "{windows}");
             let bare = before.trim_end();
             assert_eq!(add(bare, "Q").unwrap().trim_end(), side(layout, '+').trim_end());
+        }
+    }
+
+    #[test]
+    fn an_agent_is_added_behind_another() {
+        let after = |text: &str, after: &str| {
+            add_agent_after(text, "loop.yaml", &name("Q"), "qwen", &name(after), &BTreeMap::new())
+        };
+        let agents = "agents: {CC: , Codex: }\n";
+        for (rotation, behind, expected) in [
+            ("rotation: [CC, Codex] # ring\n", "cc", "rotation: [CC, Q, Codex] # ring\n"),
+            ("rotation: [CC, Codex]\n", "Codex", "rotation: [CC, Codex, Q]\n"),
+            ("rotation: [ CC , \"Codex\" ]\n", "CC", "rotation: [ CC, Q , \"Codex\" ]\n"),
+            ("rotation:\n- CC # first\n- Codex\n", "CC", "rotation:\n- CC # first\n- Q\n- Codex\n"),
+            ("rotation: [\n  CC,  # a\n  Codex\n]\n", "CC", "rotation: [\n  CC,  # a\n  Q,\n  Codex\n]\n"),
+            ("rotation: [\n  CC,\n  Codex,\n]\n", "Codex", "rotation: [\n  CC,\n  Codex,\n  Q,\n]\n"),
+            ("rotation: {CC: Codex, Codex: CC}\n", "CC", "rotation: {CC: Q, Codex: CC, Q: Codex}\n"),
+            (
+                "rotation:\n  CC: Codex # on\n  Codex: CC\n",
+                "Codex",
+                "rotation:\n  CC: Codex # on\n  Codex: Q\n  Q: CC\n",
+            ),
+        ] {
+            let text = format!("{agents}{rotation}");
+            let added = after(&text, behind).unwrap_or_else(|error| panic!("{error}\n{text}"));
+            assert_eq!(added, format!("agents: {{CC: , Codex: , Q: {{kind: qwen}}}}\n{expected}"));
+            let windows = after(&text.replace('\n', "\r\n"), behind).unwrap();
+            assert_eq!(windows, added.replace('\n', "\r\n"));
+        }
+        let error = after(&format!("{agents}rotation: [CC]\n"), "Codex").unwrap_err();
+        assert!(error.message.contains("not in the rotation"), "{error}");
+        let error = after(&format!("{agents}rotation: [CC]\nplanner: Q\n"), "CC").unwrap_err();
+        assert!(error.message.contains("takes no turns"), "{error}");
+    }
+
+    #[test]
+    fn in_every_layout_one_comes_behind_any_other() {
+        for layout in LAYOUTS {
+            for behind in ["CC", "Codex"] {
+                let before = side(layout, '-');
+                let after = add_agent_after(
+                    &before,
+                    "loop.yaml",
+                    &name("Q"),
+                    "qwen",
+                    &name(behind),
+                    &BTreeMap::new(),
+                )
+                .unwrap_or_else(|error| panic!("{error}\n{before}"));
+                let config = Config::parse(&after, "loop.yaml", &BTreeMap::new()).unwrap();
+                assert_eq!(config.rotation.next(&name(behind), &|_| false), Some(&name("Q")), "{after}");
+                assert_eq!(after.matches('#').count(), before.matches('#').count());
+            }
         }
     }
 

@@ -45,6 +45,28 @@ impl<'a> Layout<'a> {
         }
     }
 
+    /// The edits that put `new` into a list as item `place`, behind the item before it.
+    pub(super) fn inserted(&self, node: &Node, place: usize, new: &str) -> Vec<Edit> {
+        let starts = starts(node);
+        let (Some(&start), true) =
+            (place.checked_sub(1).and_then(|before| starts.get(before)), place < starts.len())
+        else {
+            return self.appended(node, new);
+        };
+        let end = self.part_end(node, place - 1);
+        let prefix = &self.text[self.line_start(start)..start];
+        let Some(flow) = self.flow(node) else {
+            let end = self.past_its_comments(end, prefix.len());
+            return vec![self.line_below(end, &format!("{prefix}{new}"))];
+        };
+        let own_lines =
+            flow.commas.get(place - 1).is_some_and(|comma| self.text[*comma..starts[place]].contains('\n'));
+        if own_lines && prefix.chars().all(char::is_whitespace) {
+            return vec![self.line_below(end, &format!("{prefix}{new},"))];
+        }
+        vec![(end..end, format!(", {new}"))]
+    }
+
     fn appended_in_flow(&self, flow: &Flow, last: usize, new: &str) -> Vec<Edit> {
         let mut content = self.content_end(flow.close);
         let comma = self.text[..content].ends_with(',');
