@@ -9,6 +9,7 @@ mod failure;
 mod here;
 mod launch;
 mod notifier;
+mod opening;
 mod output;
 mod people;
 mod scribe;
