@@ -25,7 +25,7 @@ pub(crate) fn compose(cast: &Cast, section: &NewSection) -> Result<Composed, Str
     let heading = heading(cast, section)?;
     let mut closed = Vec::new();
     let body = body(&section.body)?;
-    let mut text = if body.is_empty() { heading.clone() } else { format!("{heading}\n{body}\n") };
+    let mut text = if body.is_empty() { heading } else { format!("{heading}\n{body}\n") };
     // The heading and a blank line come before the body's first line.
     let line_of_body = |text: &str, at: usize| Lines::of(text).number(at).saturating_sub(2);
     if let Some(open) = open_at_end(&text, &scan(&text, None)) {

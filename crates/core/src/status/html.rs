@@ -27,8 +27,8 @@ const END_OPTIONAL: &[&str] = &[
     "tbody", "td", "tfoot", "th", "thead", "tr",
 ];
 
-/// Block elements that go on until their end tag, over any number of blank lines.
-const ENDURING: &[&str] = &[
+/// Elements of blocks that a browser keeps open when they are written as `<name/>`.
+const BLOCKS: &[&str] = &[
     "address",
     "article",
     "aside",
@@ -59,21 +59,16 @@ const ENDURING: &[&str] = &[
     "nav",
     "noframes",
     "ol",
+    "pre",
     "search",
     "section",
     "summary",
     "table",
-    "title",
     "ul",
 ];
 
 /// Elements whose content is text up to their own end tag.
 const RAW_TEXT: &[&str] = &["script", "style", "textarea", "title"];
-
-/// Whether an element of this name goes on below a blank line when nothing closes it.
-pub(crate) fn endures(name: &str) -> bool {
-    ENDURING.contains(&name)
-}
 
 /// Splits an HTML text into the tokens that matter here, each with its range.
 pub(crate) fn tokens(html: &str) -> Vec<(Token, Range<usize>)> {
@@ -161,7 +156,7 @@ fn token(rest: &str) -> (Option<Token>, Option<usize>) {
 
 /// Whether HTML knows the element: a browser takes `<div/>` for an open `<div>`.
 fn is_known(name: &str) -> bool {
-    ENDURING.contains(&name) || END_OPTIONAL.contains(&name) || RAW_TEXT.contains(&name) || name == "pre"
+    BLOCKS.contains(&name) || END_OPTIONAL.contains(&name) || RAW_TEXT.contains(&name)
 }
 
 /// The tag's name in lower case.
@@ -217,9 +212,9 @@ impl Nesting {
         }
     }
 
-    /// Forgets what a blank line ends.
-    pub(crate) fn blank_line(&mut self) {
-        self.open.retain(|(name, _)| endures(name));
+    /// Forgets what ends with the block: the elements that need no end tag.
+    pub(crate) fn end_block(&mut self) {
+        self.open.retain(|(name, _)| !END_OPTIONAL.contains(&name.as_str()));
     }
 
     /// The innermost open element and where it was opened.

@@ -5,7 +5,7 @@ pub(crate) fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
         | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}'
+        | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}'
         | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
         | '\u{e0000}'..='\u{e0fff}')
         || (c.is_control() && !c.is_whitespace())
@@ -55,6 +55,7 @@ pub(crate) fn name(c: char) -> String {
         '\u{2068}' => "FIRST STRONG ISOLATE",
         '\u{2069}' => "POP DIRECTIONAL ISOLATE",
         '\u{2212}' => "MINUS SIGN",
+        '\u{2800}' => "BRAILLE PATTERN BLANK",
         '\u{3000}' => "IDEOGRAPHIC SPACE",
         '\u{3164}' => "HANGUL FILLER",
         '\u{fe00}'..='\u{fe0f}' => "VARIATION SELECTOR",

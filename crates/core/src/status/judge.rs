@@ -12,9 +12,10 @@ use super::mention::{self, Why};
 use super::scan::{Heading, Scan, touching};
 use super::source::{Lines, without_line_end};
 use super::standing::{
-    Standing, covering, first_counting_line, hidden, last_counting_line, paragraph_start, reads_alone, stand,
+    Hidden, Standing, covering, first_counting_line, hidden, last_counting_line, last_line, line_end,
+    paragraph_start, reads_alone, stand,
 };
-use super::verdict::Content;
+use super::verdict::{BLOCKED, Content};
 
 /// How many lines that read as verdicts are looked at in one section, from its end. An honest section has one or
 /// two; the bound keeps a hostile one from costing its length squared.
@@ -41,16 +42,24 @@ struct Candidate {
     standing: Standing,
 }
 
+/// What the search for a verdict has found.
+#[derive(Default)]
+struct Found {
+    /// The verdict, whoever may give it.
+    given: Option<Candidate>,
+    /// Without one: the last line that would be one if no other text followed.
+    followed: Option<Candidate>,
+    /// The last line that would be one if nothing hid it.
+    hidden: Option<(usize, Verdict, Hidden)>,
+}
+
 impl Section<'_, '_> {
     /// Finds the section's verdict; pushes what is worth pointing out.
     pub(crate) fn judge(&self, diagnostics: &mut Vec<Diagnostic>) -> Option<Verdict> {
-        let (given, followed) = self.find();
+        let Found { given, followed, hidden } = self.find();
         if let Some(Candidate { at, standing }) = given {
-            let refusal = self.refusal(at);
-            match refusal {
-                None => return Some(standing.verdict),
-                Some(why) => diagnostics.push(self.mention(at, &standing.verdict, &why)),
-            }
+            let Some(why) = self.refusal(at) else { return Some(standing.verdict) };
+            diagnostics.push(self.mention(at, &standing.verdict, &why));
             return None;
         }
         if self.role != Role::Agent {
@@ -62,52 +71,93 @@ impl Section<'_, '_> {
             let why = Why::Followed { line: self.lines.number(by), text: shown.trim() };
             diagnostics.push(self.mention(at, &standing.verdict, &why));
         }
-        diagnostics.extend(self.mention_in_last_line());
+        let last = last_counting_line(self.text, &self.span, self.lines, self.scan);
+        if let Some((at, verdict, hidden)) = hidden
+            && self.lines.index(at) != last
+        {
+            let why = Why::Hidden { line: self.lines.number(hidden.at()), hidden };
+            diagnostics.push(self.mention(at, &verdict, &why));
+        }
+        diagnostics.extend(self.mention_in_line(last));
         None
     }
 
-    /// The verdict, if there is one, and else the last one that other text follows.
-    fn find(&self) -> (Option<Candidate>, Option<Candidate>) {
+    /// Looks for the verdict from the section's end on.
+    fn find(&self) -> Found {
         let section = &self.text[self.span.clone()];
-        let mut pass: Option<Candidate> = None;
-        let mut blocked: Option<Candidate> = None;
-        let mut followed = None;
+        let mut found = Found::default();
+        let mut blocked = None;
         let mut paragraph = self.span.start;
-        for at in self.candidates().take(MOST_CANDIDATES) {
-            if (pass.is_some() || blocked.is_some()) && at < paragraph {
-                break;
-            }
-            let Some(mut standing) = stand(section, at - self.span.start) else { continue };
-            if hidden(self.text, self.span.start, at, self.scan).is_some() {
-                continue;
-            }
-            standing.followed = standing.followed.map(|offset| offset + self.span.start);
-            let is_pass = matches!(standing.verdict, Verdict::Pass { .. });
-            let candidate = Candidate { at, standing };
-            if candidate.standing.followed.is_some() {
-                if pass.is_none() && blocked.is_none() {
-                    followed = Some(candidate);
+        let mut tried = 0;
+        for at in self.candidates() {
+            let decided = found.given.is_some() || blocked.is_some();
+            if decided && (at < paragraph || !self.line(at).contains(BLOCKED)) {
+                // Only a blocked line of the same paragraph still matters.
+                if at < paragraph {
                     break;
                 }
                 continue;
             }
-            if pass.is_none() && blocked.is_none() {
+            tried += 1;
+            if tried > MOST_CANDIDATES {
+                // Not one that was never given: what has not been looked at may well be a block.
+                found.given = None;
+                break;
+            }
+            let Some(mut standing) = stand(section, at - self.span.start) else { continue };
+            if let Some(hidden) = hidden(self.text, self.span.start, at, self.scan) {
+                found.hidden.get_or_insert((at, standing.verdict, hidden));
+                continue;
+            }
+            let is_pass = matches!(standing.verdict, Verdict::Pass { .. });
+            standing.followed = standing.followed.map(|offset| offset + self.span.start);
+            if is_pass && standing.followed.is_none() {
+                standing.followed = self.folded_underline(at);
+            }
+            let is_followed = standing.followed.is_some();
+            let candidate = Candidate { at, standing };
+            if is_followed && decided {
+                continue;
+            }
+            if is_followed {
+                found.followed = Some(candidate);
+                break;
+            }
+            if !decided {
                 paragraph = paragraph_start(self.text, self.span.start, at);
             }
-            if !is_pass {
+            if is_pass {
+                found.given = Some(candidate);
+            } else {
                 blocked = Some(candidate);
-            } else if blocked.is_none() && pass.is_none() {
-                pass = Some(candidate);
             }
         }
-        let given = blocked.or(pass);
-        if given.is_some() || followed.is_some() {
-            return (given, followed);
+        found.given = blocked.or(found.given);
+        if found.given.is_none() && found.followed.is_none() {
+            match self.in_summary() {
+                Some(candidate) if candidate.standing.followed.is_none() => found.given = Some(candidate),
+                other => found.followed = other,
+            }
         }
-        match self.in_summary() {
-            Some(candidate) if candidate.standing.followed.is_none() => (Some(candidate), None),
-            other => (None, other),
+        found
+    }
+
+    fn line(&self, at: usize) -> &str {
+        &self.text[self.lines.range(self.lines.index(at))]
+    }
+
+    /// A line that would be the verdict's underline if a blank line stood above the two, but is text where the
+    /// verdict continues a list item or quote.
+    fn folded_underline(&self, at: usize) -> Option<usize> {
+        if covering(&self.scan.html, at).is_some() {
+            return None;
         }
+        let headings = &self.scan.headings;
+        let before = headings.partition_point(|heading| heading.range.start <= at);
+        let heading = headings[..before].last().filter(|heading| heading.setext && heading.range.end > at);
+        let underline = heading.map(|heading| last_line(self.text, &heading.range));
+        let section = &self.text[..self.span.end];
+        first_counting_line(section, line_end(section, at), self.scan, underline)
     }
 
     /// Starts of the body's lines that read as verdicts by themselves, the last one first.
@@ -151,9 +201,8 @@ impl Section<'_, '_> {
         })
     }
 
-    /// The diagnostic for a verdict's word in the last line that is no verdict.
-    fn mention_in_last_line(&self) -> Option<Diagnostic> {
-        let index = last_counting_line(self.text, &self.span, self.lines, self.scan);
+    /// The diagnostic for a verdict's word in this line, the section's last, which is no verdict.
+    fn mention_in_line(&self, index: usize) -> Option<Diagnostic> {
         let range = self.lines.range(index);
         let in_heading = range.start <= self.heading.range.start;
         let line = if in_heading {

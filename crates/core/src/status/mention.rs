@@ -1,6 +1,7 @@
 //! Telling an agent why its `REVIEW-PASS` is no verdict, and how to write one.
 
 use pulldown_cmark::{Event, Options, Parser};
+use unicode_normalization::UnicodeNormalization;
 
 use crate::cast::Role;
 use crate::diagnostic::{Code, Diagnostic};
@@ -29,6 +30,7 @@ pub(crate) enum Why<'a> {
     Invisible(char),
     Dash(char),
     Case,
+    Lookalike,
     Emphasis,
     Before(String),
     After(String),
@@ -41,7 +43,7 @@ pub(crate) enum Why<'a> {
 pub(crate) fn word(line: &str) -> Option<&'static str> {
     let found = |text: &str| {
         let plain: String = text
-            .chars()
+            .nfkc()
             .filter(|c| !is_invisible(*c))
             .map(|c| if is_other_dash(c) { '-' } else { c.to_ascii_uppercase() })
             .collect();
@@ -123,7 +125,7 @@ fn unlike(line: &str, word: &str) -> Why<'static> {
     if line.to_ascii_uppercase().contains(word) {
         return Why::Case;
     }
-    Why::Elsewhere
+    Why::Lookalike
 }
 
 fn starts_with_list_marker(line: &str) -> bool {
@@ -182,6 +184,7 @@ fn reason(why: &Why<'_>) -> String {
         }
         Why::Dash(c) => format!("its dash is {}, not the hyphen `-`", invisible::name(*c)),
         Why::Case => "it is not written in capitals".to_owned(),
+        Why::Lookalike => "it is not written with plain letters and a hyphen".to_owned(),
         Why::Emphasis => "the emphasis around it does not open and close on its own line".to_owned(),
         Why::Before(text) => format!("`{text}` stands before it"),
         Why::After(text) => format!("`{text}` stands behind it"),

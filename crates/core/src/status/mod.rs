@@ -16,6 +16,7 @@ mod read;
 pub(crate) mod scan;
 pub(crate) mod source;
 pub(crate) mod standing;
+mod unspaced;
 mod verdict;
 
 use std::ops::Range;

@@ -12,7 +12,7 @@ use super::heading::{self, Naming, Words};
 use super::judge::Section;
 use super::scan::{Heading, Scan};
 use super::source::Source;
-use super::{Status, Turn, open};
+use super::{Status, Turn, open, unspaced};
 
 /// A heading that starts a section, with where the section starts.
 struct Start<'s, 'a, 'c> {
@@ -29,6 +29,7 @@ pub(crate) fn status(bytes: &[u8], source: &Source<'_>, scan: &Scan<'_>, cast: &
     let text = &*source.text;
     let mut diagnostics = Vec::new();
     open::diagnostics(text, scan, &source.lines, cast, &mut diagnostics);
+    unspaced::diagnostics(text, scan, &source.lines, cast, &mut diagnostics);
     let mut starts: Vec<Start<'_, '_, '_>> = Vec::new();
     let mut namings: Vec<(usize, Naming<'_>)> = Vec::new();
     for heading in scan.headings.iter().filter(|heading| heading.top) {

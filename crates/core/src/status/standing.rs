@@ -146,7 +146,7 @@ fn in_html(text: &str, from: usize, at: usize, scan: &Scan<'_>) -> Option<Hidden
             }
         }
         if !holds_line {
-            nesting.blank_line();
+            nesting.end_block();
         }
     }
     close_inline_until(&mut nesting, at);
@@ -196,12 +196,12 @@ pub(crate) fn covering(blocks: &[Block], offset: usize) -> Option<&Block> {
 }
 
 /// End of the line that holds `offset`, its line end included.
-fn line_end(text: &str, offset: usize) -> usize {
+pub(crate) fn line_end(text: &str, offset: usize) -> usize {
     text[offset..].find('\n').map_or(text.len(), |newline| offset + newline + 1)
 }
 
 /// Start of the last line of a block.
-fn last_line(text: &str, block: &Range<usize>) -> usize {
+pub(crate) fn last_line(text: &str, block: &Range<usize>) -> usize {
     let block_text = text[block.clone()].trim_end_matches(['\n', '\r']);
     block.start + block_text.rfind('\n').map_or(0, |newline| newline + 1)
 }

@@ -47,6 +47,9 @@ fn headings() {
     check("## CC: a\n\n## REVIEW-BLOCKED: b\n", &[]);
     check("## CC: a\n\nCodex: b\n---\n", &["3 setext"]);
     check("## CC -> Bob: a\n", &["1 bad-target"]);
+    check("## CC: a\n\n##Codex: b\n", &["3 unknown-agent"]);
+    check("## CC: a\n\n##\u{3000}Codex: b\n", &["3 unknown-agent"]);
+    check("## CC: a\n\n##Notes: b\n\n```\n##Codex: b\n```\n", &[]);
     check_words("## Codx: b", &["`Codx`", "`## Codex: what was done`"]);
     check_words("## CC -> Codx: b", &["`Codx`", "did you mean Codex?", "CC, Codex, OpenCode, Hermes, Dana"]);
 }
@@ -103,6 +106,8 @@ fn mentions_are_explained() {
         ("\u{3000}REVIEW-PASS", "U+3000 IDEOGRAPHIC SPACE"),
         ("**REVIEW-PASS", "emphasis"),
         ("<details>\nREVIEW-PASS", "inside `<details>`, opened in line 3"),
+        ("<details>\nREVIEW-PASS\n</details>", "inside `<details>`, opened in line 3"),
+        ("ＲＥＶＩＥＷ-ＰＡＳＳ", "plain letters"),
         ("text <!-- x\nREVIEW-PASS", "behind a comment that begins in line 3"),
         ("<b>REVIEW-PASS</b>", "tag"),
         ("REVIEW-PASS\n\n🤖 Generated with X", "other text follows it in line 5 (`🤖 Generated with X`)"),
