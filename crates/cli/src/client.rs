@@ -6,6 +6,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use loop_core::Name;
 use loop_core::rendezvous::RouterFile;
+use loop_hooks::notify::router_lives;
 use loop_router::Key;
 use loop_router::steer::{Steer, SteerError, steer};
 use loop_store::{LoopRow, NewLoop, SessionRow, Store};
@@ -90,6 +91,9 @@ impl RouterLine {
     pub(crate) async fn find(world: &World) -> Result<Option<Self>, Failure> {
         let Ok(text) = std::fs::read_to_string(world.router_file()) else { return Ok(None) };
         let Ok(file) = serde_json::from_str::<RouterFile>(&text) else { return Ok(None) };
+        if !router_lives(&world.router_file()) {
+            return Ok(None);
+        }
         let http = reqwest::Client::builder()
             .no_proxy()
             .connect_timeout(Duration::from_secs(2))

@@ -39,7 +39,7 @@ impl Claim {
             .open(&path)
             .map_err(state(&path))?;
         let file = state_dir.join("router.json");
-        match lock.try_lock() {
+        match patiently(&lock) {
             Ok(()) => Ok(Self { _lock: lock, file }),
             Err(fs::TryLockError::Error(source)) => Err(StartError::State { path, source }),
             Err(fs::TryLockError::WouldBlock) => {
@@ -69,6 +69,17 @@ impl Claim {
         };
         write().map_err(|source| StartError::State { path: self.file.clone(), source })
     }
+}
+
+/// Tries for half a second: whoever only asks whether a router lives holds the lock for a moment.
+fn patiently(lock: &File) -> Result<(), fs::TryLockError> {
+    for _ in 0..25 {
+        match lock.try_lock() {
+            Err(fs::TryLockError::WouldBlock) => std::thread::sleep(std::time::Duration::from_millis(20)),
+            tried => return tried,
+        }
+    }
+    lock.try_lock()
 }
 
 impl Drop for Claim {

@@ -19,6 +19,7 @@ use loop_core::rendezvous::Ring;
 
 use crate::probe::answer_probe;
 use read::Reading;
+pub use ring::router_lives;
 use ring::{Rung, ring};
 
 /// The most that a commit waits for us.

@@ -1,5 +1,6 @@
 //! One request to the router, by hand, with a deadline.
 
+use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
@@ -35,7 +36,9 @@ const MAX_FILE: u64 = 4096;
 
 /// Rings, and waits for the answer until `until`.
 pub(super) fn ring(router_file: &Path, key_file: &Path, message: &Ring, until: Instant) -> Rung {
-    let Some(addr) = router_address(router_file) else { return Rung::NoRouter };
+    let Some(addr) = router_address(router_file).filter(|_| router_lives(router_file)) else {
+        return Rung::NoRouter;
+    };
     let key = match read_key(key_file) {
         Ok(key) => key,
         Err(why) => return Rung::NoKey { path: key_file.to_owned(), why },
@@ -50,6 +53,22 @@ pub(super) fn ring(router_file: &Path, key_file: &Path, message: &Ring, until: I
             }
             _ => Rung::Barred(error.to_string()),
         },
+    }
+}
+
+/// Whether the router that wrote `router.json` still runs: it holds `router.lock` beside it as long as it lives.
+///
+/// What a router that was killed left behind names a port that anybody may have taken since; the key is not shown
+/// to them.
+pub fn router_lives(router_file: &Path) -> bool {
+    match File::open(router_file.with_extension("lock")) {
+        Ok(lock) => match lock.try_lock_shared() {
+            Err(TryLockError::WouldBlock) => true,
+            // A file system without locks cannot tell.
+            Err(TryLockError::Error(_)) => true,
+            Ok(()) => false,
+        },
+        Err(error) => error.kind() != ErrorKind::NotFound,
     }
 }
 
@@ -78,7 +97,7 @@ fn read_key(key_file: &Path) -> Result<String, String> {
 
 fn read_small(path: &Path) -> io::Result<String> {
     let mut text = String::new();
-    std::fs::File::open(path)?.take(MAX_FILE).read_to_string(&mut text)?;
+    File::open(path)?.take(MAX_FILE).read_to_string(&mut text)?;
     Ok(text)
 }
 

@@ -194,6 +194,18 @@ fn whatever_is_wrong_with_the_router_is_one_line() {
 }
 
 #[test]
+fn whoever_took_the_port_of_a_router_that_was_killed_is_not_shown_the_key() {
+    let world = running();
+    let router = FakeRouter::answering(&world, OK);
+    turn(&world, "\n## CC: did it\n");
+    check(&world, "turn 1 by CC");
+    router.request();
+    let stranger = router.without_lock();
+    check(&world, "the router is not running");
+    assert!(stranger.is_unrung());
+}
+
+#[test]
 fn a_commit_without_a_section_is_work_in_progress() {
     let world = running();
     commit(&world, "wip\n\nLoop-Agent: CC");

@@ -18,6 +18,8 @@ const DRIP: &str = "drip";
 
 pub(crate) struct FakeRouter {
     requests: Receiver<String>,
+    /// Held as long as a router lives.
+    lock: std::fs::File,
 }
 
 impl FakeRouter {
@@ -32,6 +34,8 @@ impl FakeRouter {
         };
         std::fs::write(router_file(world), serde_json::to_string(&file).unwrap()).unwrap();
         std::fs::write(key_file(world), format!("{KEY}\n")).unwrap();
+        let lock = std::fs::File::create(router_file(world).with_extension("lock")).unwrap();
+        lock.lock().unwrap();
         let (sender, requests) = channel();
         let answer = answer.map(str::to_owned);
         thread::spawn(move || {
@@ -57,7 +61,7 @@ impl FakeRouter {
                 }
             }
         });
-        Self { requests }
+        Self { requests, lock }
     }
 
     /// A router that answers 202 with this body.
@@ -69,6 +73,12 @@ impl FakeRouter {
     /// A router whose answer never ends.
     pub(crate) fn dripping(world: &World) -> Self {
         Self::start(world, Some(DRIP))
+    }
+
+    /// What goes on listening when the router was killed: its lock is gone.
+    pub(crate) fn without_lock(self) -> Self {
+        self.lock.unlock().unwrap();
+        self
     }
 
     /// What was asked last.
