@@ -97,8 +97,9 @@ impl<'store> Scribe<'store> {
     /// Takes back what this scribe has written itself; for a command that could not finish. What others take back
     /// (the hook, git's exclude list) stays in the journal, for `loop uninstall`.
     pub(crate) async fn undo(self) -> Result<(), Failure> {
+        // The journal lists the newest write first, the order in which they are to be taken back.
         let rows = self.store.list_writes(Some(&self.repo)).await?;
-        for row in rows.iter().rev().filter(|row| self.done.contains(&row.id)) {
+        for row in rows.iter().filter(|row| self.done.contains(&row.id)) {
             if take_back(&row.write) != TakenBack::Elsewhere {
                 self.store.remove_write(row.id).await?;
             }
