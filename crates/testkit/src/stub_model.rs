@@ -1,8 +1,8 @@
 //! What the stub model answers, and what it saw: the files behind `loop-stub-model --script FILE --log FILE`.
 //!
 //! The stub takes the model's place behind a real agent CLI, so that a test can drive the real program without a
-//! network. Whatever is asked without a call of the skill is answered with text; a call runs the commands of its
-//! turn, one by one, through the CLI's own shell tool.
+//! network. Whatever is asked without a call of the skill is answered with text; a call takes the steps of its turn,
+//! one by one, through the CLI's own tools.
 
 use std::path::Path;
 
@@ -16,13 +16,28 @@ pub struct ModelScript {
     pub skill: String,
     /// A text of the skill's body: where it stands in the request, the CLI has really expanded the skill.
     pub marker: String,
-    /// The shell commands of each call, in order; `{name}` is the word behind the skill's name. Which call it is is
-    /// counted in the conversation that the CLI sends, so a repeated request gets the same answer.
-    pub turns: Vec<Vec<String>>,
+    /// The steps of each call, in order. Which call it is is counted in the conversation that the CLI sends, so a
+    /// repeated request gets the same answer.
+    pub turns: Vec<Vec<ModelStep>>,
     /// Milliseconds before each answer.
     pub think_ms: u64,
-    /// What it says when the commands have run.
+    /// What it says when the steps are taken.
     pub done: String,
+}
+
+/// One use of a tool. In texts `{name}` is the word behind the skill's name.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum ModelStep {
+    /// A command for the shell tool.
+    Shell(String),
+    /// A whole file, written with the tool for it where the CLI has one.
+    Write {
+        /// Its full path.
+        path: String,
+        /// Its content.
+        text: String,
+    },
 }
 
 impl Default for ModelScript {
@@ -52,7 +67,7 @@ impl ModelScript {
 pub struct ModelLine {
     /// Milliseconds since 1970, when it had been read.
     pub at_ms: u64,
-    /// `call`: the skill was called. `result`: a command's output. `end`: the output of the last one.
+    /// `call`: the skill was called. `result`: a tool's output. `end`: the output of the last one.
     /// `words`: other text. `side`: a request that offers no shell (titles and the like). `other`: no question to a
     /// model.
     pub event: String,
@@ -65,7 +80,7 @@ pub struct ModelLine {
     /// Whether the skill's body stood beside the call.
     #[serde(default)]
     pub expanded: bool,
-    /// The text that called, the command's output, or the request's first line.
+    /// The text that called, the tool's output, or the request's first line.
     #[serde(default)]
     pub text: String,
 }

@@ -1,6 +1,6 @@
 //! What was said so far, whatever the dialect, and what the model answers to it.
 
-use loop_testkit::stub_model::{ModelLine, ModelScript};
+use loop_testkit::stub_model::{ModelLine, ModelScript, ModelStep};
 
 /// One piece of a conversation.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,8 +18,8 @@ pub(crate) enum Item {
 pub(crate) struct Conversation {
     /// What was said, in order.
     pub(crate) items: Vec<Item>,
-    /// The name of the shell tool that is offered.
-    pub(crate) shell: Option<String>,
+    /// Whether a shell tool is offered.
+    pub(crate) shell: bool,
     /// Whether the answer is wanted as events.
     pub(crate) stream: bool,
 }
@@ -29,13 +29,8 @@ pub(crate) struct Conversation {
 pub(crate) enum Answer {
     /// Text; the turn of the CLI ends.
     Text(String),
-    /// One call of the shell tool.
-    Shell {
-        /// The tool.
-        tool: String,
-        /// The command.
-        command: String,
-    },
+    /// One use of a tool.
+    Step(ModelStep),
 }
 
 /// Most characters of a text that are logged.
@@ -63,10 +58,10 @@ pub(crate) fn answer(script: &ModelScript, conversation: &Conversation, at_ms: u
     };
     line.text = line.text.chars().take(LOGGED).collect();
 
-    let Some(tool) = &conversation.shell else {
+    if !conversation.shell {
         line.event = "side".to_owned();
         return (Answer::Text("A title".to_owned()), line);
-    };
+    }
     let Some((at, name)) = calls.last() else {
         return (Answer::Text("ok".to_owned()), line);
     };
@@ -81,18 +76,23 @@ pub(crate) fn answer(script: &ModelScript, conversation: &Conversation, at_ms: u
     } else {
         return (Answer::Text("ok".to_owned()), line);
     }
-    let commands = script.turns.get(calls.len() - 1);
-    match commands.and_then(|commands| commands.get(ran)) {
-        Some(command) => {
-            let command = command.replace("{name}", name);
-            (Answer::Shell { tool: tool.clone(), command }, line)
-        }
+    let steps = script.turns.get(calls.len() - 1);
+    match steps.and_then(|steps| steps.get(ran)) {
+        Some(step) => (Answer::Step(fill(step, name)), line),
         None => {
             if line.event == "result" {
                 line.event = "end".to_owned();
             }
             (Answer::Text(script.done.clone()), line)
         }
+    }
+}
+
+fn fill(step: &ModelStep, name: &str) -> ModelStep {
+    let fill = |text: &str| text.replace("{name}", name);
+    match step {
+        ModelStep::Shell(command) => ModelStep::Shell(fill(command)),
+        ModelStep::Write { path, text } => ModelStep::Write { path: fill(path), text: fill(text) },
     }
 }
 
@@ -129,7 +129,8 @@ mod tests {
     use super::*;
 
     fn script() -> ModelScript {
-        let commands = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+        let commands =
+            |words: &[&str]| words.iter().map(|word| ModelStep::Shell((*word).to_owned())).collect();
         ModelScript {
             marker: "BODY".to_owned(),
             turns: vec![commands(&["look {name}", "commit {name}"]), commands(&["again"])],
@@ -161,9 +162,9 @@ mod tests {
     }
 
     #[test]
-    fn a_call_runs_the_commands_of_its_turn() {
+    fn a_call_takes_the_steps_of_its_turn() {
         let first = [user("# agent-loop: BODY\n/agent-loop CC")];
-        let shell = |command: &str| Answer::Shell { tool: "Bash".to_owned(), command: command.to_owned() };
+        let shell = |command: &str| Answer::Step(ModelStep::Shell(command.to_owned()));
         let done = || Answer::Text("done".to_owned());
         let ok = || Answer::Text("ok".to_owned());
         let turn = [&first[..], &[Item::Model, result(), Item::Model, result(), Item::Model]].concat();
@@ -184,7 +185,7 @@ mod tests {
             ),
         ];
         for (what, items, wanted, event, call) in cases {
-            let conversation = Conversation { items, shell: Some("Bash".to_owned()), stream: true };
+            let conversation = Conversation { items, shell: true, stream: true };
             let (answer, line) = answer(&script(), &conversation, 0);
             assert_eq!((answer, line.event.as_str(), line.call), (wanted, event, call), "{what}");
         }
@@ -196,7 +197,7 @@ mod tests {
             (vec![user("/agent-loop CC"), user("BODY")], true),
             (vec![user("BODY"), Item::Model, user("/agent-loop CC")], false),
         ] {
-            let conversation = Conversation { items, shell: Some("Bash".to_owned()), stream: true };
+            let conversation = Conversation { items, shell: true, stream: true };
             assert_eq!(answer(&script(), &conversation, 0).1.expanded, expanded);
         }
     }

@@ -164,26 +164,26 @@ impl Model {
             });
             return match request.path.as_str() {
                 "/v1/messages/count_tokens" => Response::json(200, &json!({"input_tokens": 100})),
-                "/v1/models" => {
-                    Response::json(200, &json!({"object": "list", "data": [], "models": []}))
-                }
+                "/v1/models" => Response::json(200, &json!({"object": "list", "data": [], "models": []})),
                 "/" => Response::json(200, &json!({})),
-                _ => Response::json(404, &json!({"type": "error", "error": {
-                    "type": "not_found_error", "message": "the stub model does not know this path",
-                }})),
+                _ => Response::json(
+                    404,
+                    &json!({"type": "error", "error": {
+                        "type": "not_found_error", "message": "the stub model does not know this path",
+                    }}),
+                ),
             };
         };
         // Read each time, so that a test can change it on the way.
         let script = fs::read_to_string(&self.script).map_err(|error| error.to_string());
-        let script: ModelScript = match script
-            .and_then(|text| serde_json::from_str(&text).map_err(|error| error.to_string()))
-        {
-            Ok(script) => script,
-            Err(error) => {
-                eprintln!("loop-stub-model: {}: {error}", self.script.display());
-                std::process::exit(2);
-            }
-        };
+        let script: ModelScript =
+            match script.and_then(|text| serde_json::from_str(&text).map_err(|error| error.to_string())) {
+                Ok(script) => script,
+                Err(error) => {
+                    eprintln!("loop-stub-model: {}: {error}", self.script.display());
+                    std::process::exit(2);
+                }
+            };
         let conversation = read(&body);
         let (answer, line) = answer(&script, &conversation, at_ms);
         self.write(&line);

@@ -1,5 +1,6 @@
 //! Anthropic's Messages, as Claude Code speaks them.
 
+use loop_testkit::stub_model::ModelStep;
 use serde_json::{Value, json};
 
 use crate::conversation::{Answer, Conversation, Item};
@@ -13,22 +14,20 @@ pub(crate) fn read(request: &Value) -> Conversation {
         match &message["content"] {
             Value::String(_) if from_model => items.push(Item::Model),
             Value::String(text) => items.push(Item::User(text.clone())),
-            blocks => items.extend(blocks.as_array().into_iter().flatten().map(|block| {
-                match block["type"].as_str() {
-                    _ if from_model => Item::Model,
-                    Some("tool_result") => Item::Result(text_of(&block["content"])),
-                    _ => Item::User(text_of(block)),
-                }
-            })),
+            blocks => {
+                items.extend(blocks.as_array().into_iter().flatten().map(
+                    |block| match block["type"].as_str() {
+                        _ if from_model => Item::Model,
+                        Some("tool_result") => Item::Result(text_of(&block["content"])),
+                        _ => Item::User(text_of(block)),
+                    },
+                ))
+            }
         }
     }
-    let tools = request["tools"].as_array().into_iter().flatten();
-    let shell = tools.filter_map(|tool| tool["name"].as_str()).find(|name| *name == "Bash");
-    Conversation {
-        items,
-        shell: shell.map(str::to_owned),
-        stream: request["stream"].as_bool().unwrap_or(false),
-    }
+    let mut tools = request["tools"].as_array().into_iter().flatten();
+    let shell = tools.any(|tool| tool["name"] == "Bash");
+    Conversation { items, shell, stream: request["stream"].as_bool().unwrap_or(false) }
 }
 
 /// The text of a string, of a block, or of a list of blocks.
@@ -44,10 +43,15 @@ fn text_of(content: &Value) -> String {
 pub(crate) fn say(answer: &Answer, model: &str, stream: bool, number: usize) -> Response {
     let (block, reason) = match answer {
         Answer::Text(text) => (json!({"type": "text", "text": text}), "end_turn"),
-        Answer::Shell { tool, command } => {
-            let input = json!({"command": command, "description": "Take the turn"});
+        Answer::Step(step) => {
+            let (name, input) = match step {
+                ModelStep::Shell(command) => {
+                    ("Bash", json!({"command": command, "description": "Take the turn"}))
+                }
+                ModelStep::Write { path, text } => ("Write", json!({"file_path": path, "content": text})),
+            };
             let id = format!("toolu_stub{number:06}");
-            (json!({"type": "tool_use", "id": id, "name": tool, "input": input}), "tool_use")
+            (json!({"type": "tool_use", "id": id, "name": name, "input": input}), "tool_use")
         }
     };
     let usage = json!({"input_tokens": 10, "output_tokens": 10});
@@ -64,7 +68,7 @@ pub(crate) fn say(answer: &Answer, model: &str, stream: bool, number: usize) -> 
         Answer::Text(text) => {
             (json!({"type": "text", "text": ""}), json!({"type": "text_delta", "text": text}))
         }
-        Answer::Shell { .. } => {
+        Answer::Step(_) => {
             let mut empty = block.clone();
             empty["input"] = json!({});
             (empty, json!({"type": "input_json_delta", "partial_json": block["input"].to_string()}))
@@ -106,12 +110,12 @@ mod tests {
             conversation.items,
             [user("hello"), Item::Model, Item::Result("out".to_owned()), user("and")]
         );
-        assert_eq!((conversation.shell.as_deref(), conversation.stream), (Some("Bash"), true));
+        assert_eq!((conversation.shell, conversation.stream), (true, true));
     }
 
     #[test]
     fn a_shell_call_is_said_in_both_ways() {
-        let answer = Answer::Shell { tool: "Bash".to_owned(), command: "loop turn CC".to_owned() };
+        let answer = Answer::Step(ModelStep::Shell("loop turn CC".to_owned()));
         let whole: Value = serde_json::from_str(&say(&answer, "m", false, 1).body).expect("JSON");
         assert_eq!(whole["content"][0]["input"]["command"], "loop turn CC");
         assert_eq!(whole["stop_reason"], "tool_use");

@@ -1,9 +1,13 @@
 //! OpenAI's Responses, as Codex speaks them.
 
+use loop_testkit::stub_model::ModelStep;
 use serde_json::{Value, json};
 
 use crate::conversation::{Answer, Conversation, Item};
 use crate::http::Response;
+
+/// The shell tool.
+const SHELL: &str = "exec_command";
 
 /// Reads a request to `/v1/responses`.
 pub(crate) fn read(request: &Value) -> Conversation {
@@ -19,13 +23,9 @@ pub(crate) fn read(request: &Value) -> Conversation {
             _ => items.push(Item::Model),
         }
     }
-    let tools = request["tools"].as_array().into_iter().flatten();
-    let shell = tools.filter_map(|tool| tool["name"].as_str()).find(|name| *name == "exec_command");
-    Conversation {
-        items,
-        shell: shell.map(str::to_owned),
-        stream: request["stream"].as_bool().unwrap_or(false),
-    }
+    let mut tools = request["tools"].as_array().into_iter().flatten();
+    let shell = tools.any(|tool| tool["name"] == SHELL);
+    Conversation { items, shell, stream: request["stream"].as_bool().unwrap_or(false) }
 }
 
 /// The text of a string, of a part, or of a list of parts.
@@ -37,6 +37,15 @@ fn text_of(content: &Value) -> String {
     }
 }
 
+/// A step as a command: files are written by the shell here.
+fn command(step: &ModelStep) -> String {
+    let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
+    match step {
+        ModelStep::Shell(command) => command.clone(),
+        ModelStep::Write { path, text } => format!("printf %s {} > {}", quoted(text), quoted(path)),
+    }
+}
+
 /// Says `answer`; `number` makes the ids unique.
 pub(crate) fn say(answer: &Answer, model: &str, stream: bool, number: usize) -> Response {
     let item = match answer {
@@ -44,10 +53,10 @@ pub(crate) fn say(answer: &Answer, model: &str, stream: bool, number: usize) -> 
             "type": "message", "id": format!("msg_stub{number:06}"), "role": "assistant", "status": "completed",
             "content": [{"type": "output_text", "text": text, "annotations": []}],
         }),
-        Answer::Shell { tool, command } => json!({
+        Answer::Step(step) => json!({
             "type": "function_call", "id": format!("fc_stub{number:06}"), "status": "completed",
-            "call_id": format!("call_stub{number:06}"), "name": tool,
-            "arguments": json!({"cmd": command}).to_string(),
+            "call_id": format!("call_stub{number:06}"), "name": SHELL,
+            "arguments": json!({"cmd": command(step)}).to_string(),
         }),
     };
     let response = |status: &str, output: Value| {
@@ -97,12 +106,12 @@ mod tests {
                 Item::Result("out".to_owned())
             ]
         );
-        assert_eq!(conversation.shell.as_deref(), Some("exec_command"));
+        assert!(conversation.shell);
     }
 
     #[test]
     fn a_shell_call_is_said_in_both_ways() {
-        let answer = Answer::Shell { tool: "exec_command".to_owned(), command: "loop turn X".to_owned() };
+        let answer = Answer::Step(ModelStep::Shell("loop turn X".to_owned()));
         let whole: Value = serde_json::from_str(&say(&answer, "m", false, 1).body).expect("JSON");
         assert_eq!(whole["output"][0]["arguments"], r#"{"cmd":"loop turn X"}"#);
         assert!(say(&answer, "m", true, 1).body.contains("event: response.completed\n"));
