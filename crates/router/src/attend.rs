@@ -5,22 +5,35 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use jiff::Timestamp;
 use loop_core::DeliveryState;
+use loop_core::decide::Decision;
 use loop_store::{Delivery, LoopRow, Severity, StoreError};
 use loop_transport::Presence;
 use tokio::time::Instant;
 
 use crate::courier::describe;
 use crate::desk::Desk;
+use crate::facts::{LAST_LINES, LIMITED};
 use crate::reading::Reader;
+use crate::relay::{Notice, Relayed};
+use crate::session::Reached;
+
+/// As many of an agent's last lines are shown when it stopped without a section, and as many characters of them.
+const LINES: usize = 5;
+const CHARACTERS: usize = 400;
 
 /// What was seen of one delivery so far.
+#[derive(Default)]
 struct Watch {
     /// Since when the agent has stood still; `None`: it works.
     still_since: Option<Instant>,
     /// Since when it has asked something.
     asks_since: Option<Instant>,
+    /// Whether it met a usage limit since it was woken.
+    limited: bool,
 }
 
 impl Desk {
@@ -33,36 +46,59 @@ impl Desk {
                 () = tokio::time::sleep(self.options.look) => {}
                 () = self.stop.cancelled() => return,
             }
+            // A machine that slept has not worked.
             let passed = last.elapsed().min(self.options.look * 3);
             last = Instant::now();
-            match self.store.open_deliveries(None).await {
-                Ok(open) => {
-                    watches.retain(|id, _| open.iter().any(|delivery| delivery.id == *id));
-                    self.worked.keep(|id| open.iter().any(|delivery| delivery.id == id));
-                    for delivery in open.iter().filter(|delivery| delivery.state.is_out()) {
-                        let watch = watches
-                            .entry(delivery.id.clone())
-                            .or_insert(Watch { still_since: None, asks_since: None });
-                        if let Err(error) = self.look_after(delivery, watch, passed).await {
+            let open = match self.store.open_deliveries(None).await {
+                Ok(open) => open,
+                Err(error) => {
+                    tracing::error!(%error, "deliveries cannot be read");
+                    continue;
+                }
+            };
+            watches.retain(|id, _| open.iter().any(|delivery| delivery.id == *id));
+            self.worked.keep(|id| open.iter().any(|delivery| delivery.id == id));
+            self.patience.keep(|id| {
+                open.iter()
+                    .any(|delivery| delivery.id == id && !matches!(delivery.state, DeliveryState::Submitted))
+            });
+            // Side by side: an agent that is slow to look at must not hide the others.
+            let mut looks: FuturesUnordered<_> = open
+                .into_iter()
+                .filter(|delivery| delivery.state.is_out() && delivery.state != DeliveryState::Typing)
+                .map(|delivery| {
+                    let mut watch = watches.remove(&delivery.id).unwrap_or_default();
+                    let desk = &self;
+                    async move {
+                        if let Err(error) = desk.look_after(&delivery, &mut watch, passed).await {
                             tracing::error!(delivery = delivery.id, %error, "the ledger cannot be read");
                         }
+                        (delivery.id, watch)
                     }
-                }
-                Err(error) => tracing::error!(%error, "deliveries cannot be read"),
+                })
+                .collect();
+            while let Some((id, watch)) = looks.next().await {
+                watches.insert(id, watch);
             }
         }
     }
 
-    async fn look_after(&self, delivery: &Delivery, watch: &mut Watch, passed: Duration) -> Result<(), StoreError> {
-        if matches!(delivery.state, DeliveryState::Typing) {
-            // Our own courier is at it; a crash turns this into unknown at the next start.
+    async fn look_after(
+        &self,
+        delivery: &Delivery,
+        watch: &mut Watch,
+        passed: Duration,
+    ) -> Result<(), StoreError> {
+        let Some(row) = self.store.loop_row(&delivery.loop_id).await? else { return Ok(()) };
+        // What a person stopped is not looked for; it is seen to when they go on.
+        if !row.up || row.paused.is_some() {
+            watch.still_since = None;
             return Ok(());
         }
-        let Some(row) = self.store.loop_row(&delivery.loop_id).await? else { return Ok(()) };
         let Ok(config) = self.config_of(&row) else { return Ok(()) };
-        let presence = match self.reach(&row, &config, &delivery.agent).await? {
-            Ok(reached) => reached.transport.probe(&reached.session).await,
-            Err(why) => Ok(Presence::Gone(why)),
+        let (presence, reached) = match self.reach(&row, &config, &delivery.agent).await? {
+            Ok(reached) => (self.probe(&reached).await, Some(reached)),
+            Err(why) => (Ok(Presence::Gone(why)), None),
         };
         let presence = match presence {
             Ok(presence) => presence,
@@ -74,32 +110,46 @@ impl Desk {
         if !matches!(presence, Presence::Asks { .. }) {
             watch.asks_since = None;
         }
+        // Where nobody can tell when it has finished, it works until its section comes.
+        let is_blind = reached.as_ref().is_some_and(|reached| !reached.transport.tells_idle());
         match &presence {
-            Presence::Busy | Presence::Starting | Presence::Unknown(_) => {
+            Presence::Idle if is_blind && delivery.state != DeliveryState::Unknown => {
+                self.works(&row, delivery, passed).await
+            }
+            Presence::Busy => {
                 watch.still_since = None;
-                if matches!(presence, Presence::Busy) {
-                    self.works(&row, delivery, passed).await?;
-                }
+                self.works(&row, delivery, passed).await
+            }
+            Presence::Starting | Presence::Unknown(_) => {
+                watch.still_since = None;
                 Ok(())
             }
-            Presence::Asks { .. } => {
+            Presence::Asks { says, .. } => {
                 watch.still_since = None;
                 let since = *watch.asks_since.get_or_insert_with(Instant::now);
                 if since.elapsed() >= self.options.ask_patience {
-                    self.tell_once(&row, "waiting", &describe(&delivery.agent, &presence)).await?;
+                    let what = format!("asks {} {says}", delivery.id);
+                    self.tell_once(&row, "waiting", &what, &describe(&delivery.agent, &presence)).await?;
                 }
                 Ok(())
             }
             Presence::Limited(_) => {
                 watch.still_since = None;
-                self.tell_once(&row, "waiting", &describe(&delivery.agent, &presence)).await
+                watch.limited = true;
+                let what = format!("limited {}", delivery.id);
+                self.tell_once(&row, "waiting", &what, &describe(&delivery.agent, &presence)).await
             }
-            Presence::Idle | Presence::Waiting | Presence::Draft(_) | Presence::Gone(_) | Presence::Shell(_) => {
+            Presence::Idle
+            | Presence::Waiting
+            | Presence::Draft(_)
+            | Presence::Gone(_)
+            | Presence::Shell(_) => {
                 let since = *watch.still_since.get_or_insert_with(Instant::now);
                 // A process that has ended is known to have; a screen must stand still for a while.
-                let ended = self.ends_with_its_process(&row, delivery).await?;
+                let ended = reached.as_ref().is_some_and(|reached| reached.session.kind == "exec");
                 if ended || since.elapsed() >= self.options.quiet {
-                    return self.settled(&row, delivery, &presence).await;
+                    watch.still_since = None;
+                    return self.settled(&row, delivery, &presence, reached, watch.limited).await;
                 }
                 Ok(())
             }
@@ -115,50 +165,96 @@ impl Desk {
         Ok(())
     }
 
-    async fn ends_with_its_process(&self, row: &LoopRow, delivery: &Delivery) -> Result<bool, StoreError> {
-        Ok(self.store.session(&row.id, &delivery.agent).await?.is_some_and(|s| s.transport == "exec"))
-    }
-
-    /// The agent stands still. Did it commit a section that nobody rang for? If not, it is woken once more.
-    async fn settled(&self, row: &LoopRow, delivery: &Delivery, presence: &Presence) -> Result<(), StoreError> {
-        let notice = crate::relay::Notice { loop_id: row.id.clone(), from: "settled" };
-        if let Err(error) = self.relay(&notice).await {
-            tracing::warn!(loop_id = row.id, %error, "the loop cannot be read");
-            return Ok(());
+    /// The agent stands still. Did it commit a section that nobody rang for? If not, the relay wakes it once more,
+    /// or holds the loop.
+    async fn settled(
+        &self,
+        row: &LoopRow,
+        delivery: &Delivery,
+        presence: &Presence,
+        mut reached: Option<Reached>,
+        limited: bool,
+    ) -> Result<(), StoreError> {
+        if let Some(reached) = &mut reached {
+            self.keep_conversation(row, reached).await?;
         }
+        let relayed = match self.relay(&Notice { loop_id: row.id.clone(), from: "settled" }).await {
+            Ok(relayed) => relayed,
+            Err(error) => {
+                tracing::warn!(loop_id = row.id, %error, "the loop cannot be read");
+                return Ok(());
+            }
+        };
         let Some(now) = self.store.delivery(&delivery.id).await? else { return Ok(()) };
         if !now.state.is_out() {
             return Ok(());
         }
-        let newest = self.store.turns(&row.id).await?.iter().map(|turn| turn.n).max().unwrap_or(0);
-        if newest > delivery.turn {
-            // Somebody else's section came meanwhile; this wake led to nothing and nobody misses it.
-            self.move_on(&delivery.id, DeliveryState::Unanswered, Some("another's section came first")).await?;
+        let is_wanted = match &relayed {
+            // While git is in the middle of something its section may be on its way.
+            Relayed::Nothing(_) if self.is_expected(&row.id) => return Ok(()),
+            Relayed::Nothing(_) => false,
+            Relayed::Read { observed, .. } => {
+                let turns = observed.status.turns.len();
+                turns == delivery.turn
+                    && !matches!(&observed.decided.decision, Decision::Wake { agent, .. } if *agent != delivery.agent)
+                    && observed.decided.due.as_ref() == Some(&delivery.agent)
+            }
+        };
+        if !is_wanted {
+            // A planner was told, or another's section came first: nobody misses one of this agent.
+            let why = "it has settled, and no section of it is missed";
+            self.move_on(&delivery.id, DeliveryState::Unanswered, Some(why)).await?;
             return Ok(());
         }
-        if now.state == DeliveryState::Unknown && !matches!(presence, Presence::Gone(_) | Presence::Shell(_)) {
-            // Looked: idle, with nothing of ours and no section. The wake did not arrive.
-            let again = Some("looked after a crash: idle, nothing arrived");
-            self.move_on(&delivery.id, DeliveryState::Queued, again).await?;
+        let gone = matches!(presence, Presence::Gone(_) | Presence::Shell(_));
+        if matches!(now.state, DeliveryState::Unknown | DeliveryState::Typed)
+            && !gone
+            && !self.is_finished(&delivery.id, reached.as_ref()).await
+        {
+            // Looked: it stands still, with no section. The wake did not arrive, or was never submitted; the
+            // transport finishes what stands in the composer.
+            self.move_on(&delivery.id, DeliveryState::Unknown, Some("it was never seen working")).await?;
+            self.move_on(&delivery.id, DeliveryState::Queued, Some("looked: nothing arrived")).await?;
             self.bell.notify_waiters();
             return Ok(());
         }
         let how = match presence {
             Presence::Gone(_) | Presence::Shell(_) => describe(&delivery.agent, presence),
-            _ => self.left_behind(row).await,
+            _ if limited => LIMITED.to_owned(),
+            _ => {
+                let left = self.left_behind(row).await;
+                let lines = self.last_lines(reached.as_ref()).await;
+                if lines.is_empty() { left } else { format!("{left}{LAST_LINES}{lines}") }
+            }
         };
         self.move_on(&delivery.id, DeliveryState::Unanswered, Some(&how)).await?;
         self.counters.unanswered.inc();
         let text = format!("{} settled without a section: {how}", delivery.agent);
+        self.incident(Severity::Medium, Some(&row.id), "agent stopped without committing", &text).await?;
         self.say(Some(&row.id), "delivery", &text).await?;
-        if delivery.attempt == 1 {
-            self.store.next_attempt(&delivery.id, "woken once more", Timestamp::now()).await?;
-            self.bell.notify_waiters();
-        } else {
-            self.incident(Severity::Medium, Some(&row.id), "agent stopped without committing", &text).await?;
-            self.ring(&row.id, "settled");
-        }
+        self.ring(&row.id, "settled");
         Ok(())
+    }
+
+    /// Whether the run that this delivery started has come to its end: then it did arrive.
+    async fn is_finished(&self, delivery: &str, reached: Option<&Reached>) -> bool {
+        let Some(reached) = reached else { return false };
+        let finished = reached.transport.finished(&reached.session).await;
+        matches!(finished, Ok(Some(finished)) if finished.delivery_id == delivery)
+    }
+
+    /// The end of what the agent shows, in one line.
+    async fn last_lines(&self, reached: Option<&Reached>) -> String {
+        let Some(reached) = reached else { return String::new() };
+        let limit = self.options.send_limit;
+        let text = match tokio::time::timeout(limit, reached.transport.capture(&reached.session)).await {
+            Ok(Ok(text)) => text,
+            _ => return String::new(),
+        };
+        let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let last = lines[lines.len().saturating_sub(LINES)..].join(" / ");
+        let skip = last.chars().count().saturating_sub(CHARACTERS);
+        loop_core::plain::plain(&last.chars().skip(skip).collect::<String>()).into_owned()
     }
 
     /// What the agent left uncommitted, in words.
@@ -166,7 +262,8 @@ impl Desk {
         let worktree = row.worktree.clone();
         let git_env = self.options.git_env.clone();
         let counted = tokio::task::spawn_blocking(move || {
-            Reader::open(&worktree, &git_env).and_then(|reader| reader.repo().dirty(&git_env)).map(|dirty| dirty.len())
+            let reader = Reader::open(&worktree, &git_env)?;
+            reader.repo().dirty(&git_env).map(|dirty| dirty.len())
         })
         .await;
         match counted {

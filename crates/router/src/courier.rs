@@ -10,41 +10,51 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
-use loop_core::delivery::{MAX_TRIES, backoff_seconds};
+use loop_core::delivery::MAX_TRIES;
 use loop_core::{Config, DeliveryState, Name};
 use loop_store::{Delivery, LoopRow, Severity, StoreError};
 use loop_transport::{Presence, Progress, Receipt, TransportError, Wake};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout};
 
 use crate::desk::Desk;
 use crate::reading::CONFIG_FILE;
+use crate::relay::{Notice, Relayed};
 use crate::session::Reached;
 
 /// How long a claim lasts: longer than any send, so that nobody else takes it meanwhile.
 const LEASE: Duration = Duration::from_secs(120);
 
-/// How soon a waiting delivery is looked at again.
+/// How soon a waiting delivery is looked at again, at most.
 const LOOK_AGAIN: Duration = Duration::from_millis(700);
 
 impl Desk {
-    /// Delivers whatever is due, until the router stops.
+    /// Delivers whatever is due, until the router stops; a send under way is finished then.
     pub(crate) async fn courier(self: Arc<Self>) {
+        let mut sends = JoinSet::new();
         loop {
             let rung = self.bell.notified();
             match self.store.claim(&self.owner, LEASE, Timestamp::now()).await {
                 Ok(due) => {
                     for delivery in due {
                         let desk = Arc::clone(&self);
-                        tokio::spawn(async move { desk.deliver_logged(delivery).await });
+                        sends.spawn(async move { desk.deliver_logged(delivery).await });
                     }
                 }
                 Err(error) => tracing::error!(%error, "deliveries cannot be claimed"),
             }
             tokio::select! {
                 () = rung => {}
-                () = tokio::time::sleep(self.options.look.min(LOOK_AGAIN)) => {}
-                () = self.stop.cancelled() => return,
+                () = tokio::time::sleep(self.look_again_after()) => {}
+                () = self.stop.cancelled() => break,
             }
+            while sends.try_join_next().is_some() {}
         }
+        while sends.join_next().await.is_some() {}
+    }
+
+    fn look_again_after(&self) -> Duration {
+        self.options.look.min(LOOK_AGAIN)
     }
 
     async fn deliver_logged(&self, delivery: Delivery) {
@@ -59,28 +69,40 @@ impl Desk {
         let Some(row) = self.store.loop_row(&delivery.loop_id).await? else {
             return self.die(&delivery, "its loop is unknown").await;
         };
-        if !row.up || row.paused.is_some() {
-            let why = if row.up { "the loop is paused" } else { "the loop is down" };
-            self.store.supersede_untyped(&row.id, why, Timestamp::now()).await?;
-            return Ok(());
-        }
         let config = match self.config_of(&row) {
             Ok(config) => config,
-            Err(why) => return self.wait(&row, &delivery, &why).await,
+            Err(why) => return self.wait(&row, &delivery, &why, false).await,
         };
         if let Some(why) = self.author_still_works(&row, &config, &delivery).await? {
-            return self.wait(&row, &delivery, &why).await;
+            return self.wait(&row, &delivery, &why, false).await;
         }
-        let reached = match self.reach(&row, &config, &delivery.agent).await? {
+        let mut reached = match self.reach(&row, &config, &delivery.agent).await? {
             Ok(reached) => reached,
-            Err(why) => return self.wait(&row, &delivery, &why).await,
+            Err(why) => return self.wait(&row, &delivery, &why, false).await,
         };
-        match reached.transport.probe(&reached.session).await {
+        match self.probe(&reached).await {
             Ok(Presence::Idle | Presence::Waiting) => {}
+            // It may be our own text, left by a send that was cut off; the transport looks and finishes it.
+            Ok(Presence::Draft(_)) if self.patience.may_try(&delivery.id, Instant::now()) => {}
             Ok(presence) => return self.not_now(&row, &delivery, &presence).await,
             Err(error) => return self.failed(&row, &delivery, &error.to_string()).await,
         }
+        // The last look before it is too late to take it back: a commit may have come, or a rebase begun.
+        match self.relay(&Notice { loop_id: row.id.clone(), from: "courier" }).await {
+            Ok(Relayed::Read { .. }) => {}
+            Ok(Relayed::Nothing(why)) => return self.wait(&row, &delivery, &why, false).await,
+            Err(error) => return self.wait(&row, &delivery, &error.to_string(), false).await,
+        }
+        self.keep_conversation(&row, &mut reached).await?;
         self.send(&row, &delivery, &reached).await
+    }
+
+    /// Looks how an agent is, within bounds: a transport that hangs must not hold up the rest.
+    pub(crate) async fn probe(&self, reached: &Reached) -> Result<Presence, TransportError> {
+        let limit = self.options.send_limit;
+        timeout(limit, reached.transport.probe(&reached.session)).await.unwrap_or_else(|_| {
+            Err(TransportError::Failed(format!("a look at it took over {} s", limit.as_secs_f32())))
+        })
     }
 
     /// The configuration that a person approved.
@@ -99,19 +121,24 @@ impl Desk {
         config: &Config,
         delivery: &Delivery,
     ) -> Result<Option<String>, StoreError> {
-        let Some(turn) = self.store.turns(&row.id).await?.into_iter().find(|turn| turn.n == delivery.turn) else {
-            return Ok(None);
-        };
         let waited = Timestamp::now().duration_since(delivery.created_at);
         let grace = SignedDuration::from_secs(i64::try_from(config.handover_grace).unwrap_or(i64::MAX));
-        if turn.author == delivery.agent || config.agent(&turn.author).is_none() || waited >= grace {
+        if waited >= grace {
+            return Ok(None);
+        }
+        let Some(turn) = self.store.turns(&row.id).await?.into_iter().find(|turn| turn.n == delivery.turn)
+        else {
+            return Ok(None);
+        };
+        if turn.author == delivery.agent || config.agent(&turn.author).is_none() {
             return Ok(None);
         }
         let Ok(author) = self.reach(row, config, &turn.author).await? else { return Ok(None) };
-        let settled = match author.transport.probe(&author.session).await {
-            Ok(Presence::Idle | Presence::Gone(_) | Presence::Shell(_) | Presence::Waiting) => true,
-            Ok(_) | Err(_) => false,
-        };
+        let settled = author.transport.tells_idle()
+            && matches!(
+                self.probe(&author).await,
+                Ok(Presence::Idle | Presence::Gone(_) | Presence::Shell(_) | Presence::Waiting)
+            );
         Ok((!settled).then(|| format!("{} has not finished its turn yet", turn.author)))
     }
 
@@ -120,32 +147,32 @@ impl Desk {
         let now = Timestamp::now();
         let from = delivery.state;
         if !self.store.advance(&delivery.id, from, DeliveryState::Typing, None, now).await? {
-            // Superseded or answered between the claim and now.
-            return Ok(());
+            // Superseded or answered between the claim and now, or its agent is at something else.
+            return self.store.release(&delivery.id).await;
         }
         let text = reached.session.profile.invoke.replace("{name}", delivery.agent.as_str());
         let wake = Wake { delivery_id: delivery.id.clone(), attempt: delivery.attempt, text };
         let pen = Pen { desk: self, delivery };
-        let sent = reached.transport.wake(&reached.session, &wake, &pen).await;
+        let limit = self.options.send_limit;
+        let sent = timeout(limit, reached.transport.wake(&reached.session, &wake, &pen)).await;
         match sent {
-            Ok(receipt) => self.receipt(row, delivery, receipt).await,
-            Err(TransportError::NotNow(presence)) => self.not_now(row, delivery, &presence).await,
-            Err(TransportError::Unknown(why)) => {
-                self.move_on(&delivery.id, DeliveryState::Unknown, Some(&why)).await?;
-                self.say(
-                    Some(&row.id),
-                    "delivery",
-                    &format!("{}: nobody knows whether the wake arrived: {why}", delivery.agent),
-                )
-                .await
-            }
-            Err(error) => self.failed(row, delivery, &error.to_string()).await,
+            Ok(Ok(receipt)) => self.receipt(row, delivery, receipt).await,
+            Ok(Err(TransportError::NotNow(presence))) => self.not_now(row, delivery, &presence).await,
+            Ok(Err(TransportError::Unknown(why))) => self.unknown(row, delivery, &why).await,
+            Ok(Err(error)) => self.failed(row, delivery, &error.to_string()).await,
+            Err(_) => self.unknown(row, delivery, &format!("it took over {} s", limit.as_secs_f32())).await,
         }
     }
 
+    async fn unknown(&self, row: &LoopRow, delivery: &Delivery, why: &str) -> Result<(), StoreError> {
+        self.move_on(&delivery.id, DeliveryState::Unknown, Some(why)).await?;
+        let text = format!("{}: nobody knows whether the wake arrived: {why}", delivery.agent);
+        tracing::warn!(loop_id = row.id, delivery = delivery.id, "{text}");
+        self.say(Some(&row.id), "delivery", &text).await
+    }
+
     async fn receipt(&self, row: &LoopRow, delivery: &Delivery, receipt: Receipt) -> Result<(), StoreError> {
-        self.move_on(&delivery.id, receipt.state, None).await?;
-        self.counters.delivered.inc();
+        // Where it runs is written down first: after a crash that is how it is found.
         if (receipt.address.is_some() || receipt.conversation.is_some())
             && let Some(mut session) = self.store.session(&row.id, &delivery.agent).await?
         {
@@ -155,44 +182,51 @@ impl Desk {
             session.conversation = receipt.conversation.or(session.conversation);
             self.store.put_session(&session).await?;
         }
-        let text = format!("{} woken for turn {} ({})", delivery.agent, delivery.turn + 1, receipt.state.as_str());
-        tracing::info!(loop_id = row.id, delivery = delivery.id, "{text}");
+        self.move_on(&delivery.id, receipt.state, None).await?;
+        self.counters.delivered.inc();
+        let text =
+            format!("{} woken for turn {} ({})", delivery.agent, delivery.turn + 1, receipt.state.as_str());
+        tracing::info!(loop_id = row.id, delivery = delivery.id, note = receipt.note, "{text}");
         self.say(Some(&row.id), "delivery", &text).await
     }
 
-    async fn not_now(&self, row: &LoopRow, delivery: &Delivery, presence: &Presence) -> Result<(), StoreError> {
-        let agent = &delivery.agent;
-        let why = describe(agent, presence);
-        self.wait(row, delivery, &why).await?;
+    async fn not_now(
+        &self,
+        row: &LoopRow,
+        delivery: &Delivery,
+        presence: &Presence,
+    ) -> Result<(), StoreError> {
         let asks = matches!(presence, Presence::Asks { .. });
-        let patience = if asks { self.options.ask_patience } else { self.options.wait_patience };
-        self.tell_of_a_long_wait(row, delivery, &why, patience).await
+        self.wait(row, delivery, &describe(&delivery.agent, presence), asks).await
     }
 
-    /// Puts the delivery back: waiting is no retry.
-    async fn wait(&self, row: &LoopRow, delivery: &Delivery, why: &str) -> Result<(), StoreError> {
-        let now = Timestamp::now();
-        let again = now + self.options.look.min(LOOK_AGAIN);
-        let changed = delivery.reason.as_deref() != Some(why);
-        self.store.postpone(&delivery.id, DeliveryState::Waiting, why, again, false, now).await?;
-        if changed {
-            self.say(Some(&row.id), "delivery", &format!("{} is not woken yet: {why}", delivery.agent)).await?;
-        }
-        self.tell_of_a_long_wait(row, delivery, why, self.options.wait_patience).await
-    }
-
-    async fn tell_of_a_long_wait(
+    /// Puts the delivery back: waiting is no retry. A person is told when it lasts.
+    async fn wait(
         &self,
         row: &LoopRow,
         delivery: &Delivery,
         why: &str,
-        patience: Duration,
+        asks: bool,
     ) -> Result<(), StoreError> {
-        // `updated_at` is when the delivery began to wait for this very thing.
-        let since = if delivery.reason.as_deref() == Some(why) { delivery.updated_at } else { Timestamp::now() };
-        let waited = Timestamp::now().duration_since(since);
-        if waited.unsigned_abs() >= patience {
-            self.tell_once(row, "waiting", why).await?;
+        let now = Timestamp::now();
+        let again = now + self.look_again_after();
+        let waited = self.patience.wait(&delivery.id, why, asks, Instant::now());
+        let before = delivery.reason.as_deref();
+        let put_back = self
+            .store
+            .postpone(&delivery.id, DeliveryState::Waiting, &waited.reason, again, false, now)
+            .await?;
+        if put_back.state.is_final() {
+            return Ok(());
+        }
+        if before != Some(&waited.reason) {
+            let text = format!("{} is not woken yet: {}", delivery.agent, waited.reason);
+            self.say(Some(&row.id), "delivery", &text).await?;
+        }
+        if waited.asks.is_some_and(|asked| asked >= self.options.ask_patience) {
+            self.tell_once(row, "waiting", &format!("asks {} {why}", delivery.id), why).await?;
+        } else if waited.whole >= self.options.wait_patience {
+            self.tell_once(row, "waiting", &format!("waits {}", delivery.id), why).await?;
         }
         Ok(())
     }
@@ -204,7 +238,7 @@ impl Desk {
         if tries >= MAX_TRIES {
             return self.die(delivery, &format!("{why} ({tries} tries)")).await;
         }
-        let pause = Duration::from_secs(backoff_seconds(tries));
+        let pause = backoff(self.options.first_pause, tries);
         let now = Timestamp::now();
         self.store.postpone(&delivery.id, DeliveryState::Waiting, why, now + pause, true, now).await?;
         let text = format!("waking {} failed: {why}; again in {} s", delivery.agent, pause.as_secs());
@@ -216,19 +250,48 @@ impl Desk {
         self.move_on(&delivery.id, DeliveryState::Dead, Some(why)).await?;
         self.incident(Severity::High, Some(&delivery.loop_id), "delivery dead", why).await?;
         tracing::error!(loop_id = delivery.loop_id, delivery = delivery.id, why, "a delivery is dead");
+        let Some(row) = self.store.loop_row(&delivery.loop_id).await? else { return Ok(()) };
+        self.say(Some(&row.id), "delivery", &format!("{} could not be woken: {why}", delivery.agent)).await?;
+        if row.state != "running" {
+            // The wake of a planner holds nothing, so nothing else would say that it did not happen.
+            let text = format!("{} could not be woken: {why}", delivery.agent);
+            self.tell_once(&row, "dead", &format!("dead {}", delivery.id), &text).await?;
+        }
         // The relay turns this into a hold, which is told.
         self.ring(&delivery.loop_id, "dead");
         Ok(())
     }
 
-    /// Moves a delivery on from wherever it stands now.
-    pub(crate) async fn move_on(&self, id: &str, to: DeliveryState, why: Option<&str>) -> Result<bool, StoreError> {
-        let Some(now) = self.store.delivery(id).await? else { return Ok(false) };
-        if now.state == to {
-            return Ok(true);
+    /// Moves a delivery on from wherever it stands now; `false` when it has gone further already.
+    pub(crate) async fn move_on(
+        &self,
+        id: &str,
+        to: DeliveryState,
+        why: Option<&str>,
+    ) -> Result<bool, StoreError> {
+        // Relay, courier and attendant move deliveries at the same time: what one saw may be past already.
+        for _ in 0..5 {
+            let Some(now) = self.store.delivery(id).await? else { return Ok(false) };
+            if now.state == to {
+                return Ok(true);
+            }
+            if !now.state.may_become(to) {
+                return Ok(false);
+            }
+            if self.store.advance(id, now.state, to, why, Timestamp::now()).await? {
+                return Ok(true);
+            }
         }
-        self.store.advance(id, now.state, to, why, Timestamp::now()).await
+        Ok(false)
     }
+}
+
+/// The pause after failed try number `tries`: doubling from `first` as [`loop_core::delivery::backoff_seconds`] does
+/// from 5 s.
+fn backoff(first: Duration, tries: u32) -> Duration {
+    let seconds = loop_core::delivery::backoff_seconds(tries);
+    let pause = first.saturating_mul(u32::try_from(seconds).unwrap_or(u32::MAX));
+    pause / u32::try_from(loop_core::delivery::backoff_seconds(1)).unwrap_or(5)
 }
 
 /// Writes `typed` into the ledger the moment the text stands in the composer.
@@ -250,7 +313,9 @@ impl Progress for Pen<'_> {
 pub(crate) fn describe(agent: &Name, presence: &Presence) -> String {
     match presence {
         Presence::Gone(why) => format!("{agent} has no window ({why}); `loop up` opens it"),
-        Presence::Shell(what) => format!("{agent}'s window shows a shell ({what}); `loop up` starts the agent again"),
+        Presence::Shell(what) => {
+            format!("{agent}'s window shows a shell ({what}); `loop up` starts the agent again")
+        }
         Presence::Starting => format!("{agent} is starting"),
         Presence::Idle => format!("{agent} is idle"),
         Presence::Busy => format!("{agent} is busy"),

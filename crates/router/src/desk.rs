@@ -1,6 +1,6 @@
 //! What relay, courier and the HTTP service share.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -9,22 +9,33 @@ use loop_store::{Store, StoreError};
 use loop_transport::{Transport, WaitRoom};
 use tokio::sync::{Notify, broadcast};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use crate::metrics::Counters;
 use crate::options::Options;
-use crate::relay::Readers;
+use crate::patience::Patience;
+use crate::seats::Seats;
+use crate::verify::Job;
 
 /// The router's desk: one per router, shared by all its tasks.
 pub struct Desk {
     pub(crate) options: Options,
     pub(crate) store: Store,
-    pub(crate) readers: Readers,
+    pub(crate) seats: Seats,
     pub(crate) transports: HashMap<String, Arc<dyn Transport>>,
     pub(crate) wait_room: WaitRoom,
     pub(crate) counters: Counters,
     pub(crate) worked: Worked,
     pub(crate) rung: Rung,
-    pub(crate) verifying: Mutex<std::collections::HashSet<String>>,
+    pub(crate) patience: Patience,
+    /// What the relay said about loops that it could not read, so that it says it once.
+    pub(crate) complaints: Mutex<HashMap<String, String>>,
+    /// Loops that are looked at again in a moment anyway.
+    pub(crate) expected: Mutex<HashSet<String>>,
+    /// Runs of `verify` to be started.
+    pub(crate) verify_jobs: tokio::sync::mpsc::UnboundedSender<Job>,
+    /// Messages to people that are on their way.
+    pub(crate) errands: TaskTracker,
     /// Rung whenever the courier should look.
     pub(crate) bell: Notify,
     /// Loops to be looked at.
@@ -34,7 +45,7 @@ pub struct Desk {
     /// Rung when a loop was added or ended.
     pub(crate) loops_changed: Notify,
     pub(crate) stop: CancellationToken,
-    /// The desk itself, for tasks that outlive a call.
+    /// The desk itself, for what happens in a moment.
     pub(crate) me: std::sync::Weak<Desk>,
     /// The name under which this router holds leases.
     pub(crate) owner: String,
@@ -60,6 +71,12 @@ impl Desk {
         if let Some(loop_id) = loop_id {
             self.store.event(loop_id, at, kind, text).await?;
         }
+        self.announce(loop_id, at, kind, text);
+        Ok(())
+    }
+
+    /// Tells those who listen of a line that is in the log already.
+    pub(crate) fn announce(&self, loop_id: Option<&str>, at: Timestamp, kind: &str, text: &str) {
         // Nobody listening is no error.
         let _ = self.news.send(News {
             loop_id: loop_id.map(str::to_owned),
@@ -67,13 +84,36 @@ impl Desk {
             kind: kind.to_owned(),
             text: text.to_owned(),
         });
-        Ok(())
     }
 
     /// Rings for a loop.
     pub(crate) fn ring(&self, loop_id: &str, from: &'static str) {
         // The relay's end is gone only while the router stops.
         let _ = self.notices.send(crate::relay::Notice { loop_id: loop_id.to_owned(), from });
+    }
+
+    /// Whether the loop is looked at again in a moment, because git is in the middle of something.
+    pub(crate) fn is_expected(&self, loop_id: &str) -> bool {
+        self.expected.lock().unwrap_or_else(PoisonError::into_inner).contains(loop_id)
+    }
+
+    /// Rings for a loop in a moment, unless that is to happen already: git is in the middle of something there, and
+    /// its end rings in no reliable way.
+    pub(crate) fn look_again(&self, loop_id: &str) {
+        let mut expected = self.expected.lock().unwrap_or_else(PoisonError::into_inner);
+        if !expected.insert(loop_id.to_owned()) {
+            return;
+        }
+        let (loop_id, notices, me) = (loop_id.to_owned(), self.notices.clone(), self.me.clone());
+        let pause = self.options.look;
+        tokio::spawn(async move {
+            tokio::time::sleep(pause).await;
+            if let Some(desk) = me.upgrade() {
+                desk.expected.lock().unwrap_or_else(PoisonError::into_inner).remove(&loop_id);
+            }
+            // The relay's end is gone only while the router stops.
+            let _ = notices.send(crate::relay::Notice { loop_id, from: "git" });
+        });
     }
 }
 
@@ -92,6 +132,10 @@ impl Worked {
     pub(crate) fn of(&self, delivery: &str) -> Duration {
         let by_delivery = self.by_delivery.lock().unwrap_or_else(PoisonError::into_inner);
         by_delivery.get(delivery).copied().unwrap_or_default()
+    }
+
+    pub(crate) fn forget(&self, delivery: &str) {
+        self.by_delivery.lock().unwrap_or_else(PoisonError::into_inner).remove(delivery);
     }
 
     pub(crate) fn keep(&self, open: impl Fn(&str) -> bool) {

@@ -25,7 +25,9 @@ pub enum KeyError {
         source: io::Error,
     },
     /// Others can read the file.
-    #[error("the key file {path} can be read by others (mode {mode:o}); make it yours alone: chmod 600 {path}")]
+    #[error(
+        "the key file {path} can be read by others (mode {mode:o}); make it yours alone: chmod 600 {path}"
+    )]
     Open {
         /// The file.
         path: PathBuf,
@@ -82,8 +84,13 @@ impl Key {
         // A name of its own and a link without replacing: of two that make the first key at once, one wins and
         // both read the winner's.
         let draft = path.with_extension(format!("new-{}", std::process::id()));
-        let mut file =
-            OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft).map_err(io)?;
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(&draft)
+            .map_err(io)?;
         file.set_permissions(fs::Permissions::from_mode(0o600)).map_err(io)?;
         writeln!(file, "{}", key.0).and_then(|()| file.sync_all()).map_err(io)?;
         let linked = fs::hard_link(&draft, path);

@@ -15,13 +15,17 @@
 mod attend;
 mod courier;
 mod desk;
+mod facts;
 mod http;
 pub mod key;
 mod metrics;
+mod narrate;
 mod options;
+mod patience;
 pub mod reading;
 pub mod relay;
 mod rendezvous;
+mod seats;
 mod session;
 pub mod steer;
 pub mod tell;
@@ -32,15 +36,17 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use futures_util::{StreamExt, stream};
 use jiff::Timestamp;
 use loop_store::{Store, StoreError};
 use loop_transport::{Transport, kinds};
-use tokio::sync::{Notify, broadcast, mpsc};
+use tokio::sync::{Notify, Semaphore, broadcast, mpsc};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 pub use courier::needs_a_person;
 pub use desk::{Desk, News};
@@ -60,7 +66,9 @@ pub enum StartError {
         addr: SocketAddr,
     },
     /// The address cannot be listened on.
-    #[error("cannot listen on {addr}; another program has it: choose another port with --port, or leave it out")]
+    #[error(
+        "cannot listen on {addr}; another program has it: choose another port with --port, or leave it out"
+    )]
     Listen {
         /// The address.
         addr: SocketAddr,
@@ -85,7 +93,7 @@ pub enum StartError {
     Store(#[from] StoreError),
 }
 
-/// A running router. Dropping it leaves it running until the runtime ends; [`Router::stop`] ends it.
+/// A running router. [`Router::stop`] ends it; dropping it cuts everything off where it stands, as a crash would.
 pub struct Router {
     desk: Arc<Desk>,
     addr: SocketAddr,
@@ -114,18 +122,23 @@ impl Router {
             kinds::TABLE.iter().map(|row| (row.name.to_owned(), (row.open)(&transport_options))).collect();
         transports.extend(options.transports.iter().cloned());
         let (notices, notice_queue) = mpsc::unbounded_channel();
+        let (verify_jobs, verify_queue) = mpsc::unbounded_channel();
         let (news, _) = broadcast::channel(256);
         let owner = format!("{}-{}", std::process::id(), uuid::Uuid::now_v7());
         let desk = Arc::new_cyclic(|me| Desk {
             options,
             store,
-            readers: relay::Readers::default(),
+            seats: seats::Seats::default(),
             transports,
             wait_room,
             counters: metrics::Counters::default(),
             worked: desk::Worked::default(),
             rung: desk::Rung::default(),
-            verifying: Mutex::new(HashSet::new()),
+            patience: patience::Patience::default(),
+            complaints: Mutex::default(),
+            expected: Mutex::default(),
+            verify_jobs,
+            errands: TaskTracker::new(),
             bell: Notify::new(),
             notices,
             news,
@@ -144,17 +157,12 @@ impl Router {
         tasks.spawn(Arc::clone(&desk).courier());
         tasks.spawn(Arc::clone(&desk).attend());
         tasks.spawn(Arc::clone(&desk).watch());
+        tasks.spawn(Arc::clone(&desk).verifier(verify_queue));
+        let places = Arc::new(Semaphore::new(http::CONNECTIONS));
         for listener in listeners.all {
             let service = http::service(Arc::clone(&desk));
-            let stop = desk.stop.clone();
-            tasks.spawn(async move {
-                let served = axum::serve(listener, service)
-                    .with_graceful_shutdown(async move { stop.cancelled().await })
-                    .await;
-                if let Err(error) = served {
-                    tracing::error!(%error, "the HTTP service ended");
-                }
-            });
+            let header_limit = desk.options.header_limit;
+            tasks.spawn(http::serve(listener, service, header_limit, Arc::clone(&places), desk.stop.clone()));
         }
         for row in desk.store.loops(false).await? {
             desk.ring(&row.id, "start");
@@ -199,6 +207,10 @@ impl Router {
             tracing::warn!("some tasks did not end in time and are cut off");
         }
         self.tasks.abort_all();
+        self.desk.errands.close();
+        if tokio::time::timeout(Duration::from_secs(5), self.desk.errands.wait()).await.is_err() {
+            tracing::warn!("somebody could not be told before the router stopped");
+        }
         self.desk.store.close().await;
     }
 }
@@ -230,10 +242,24 @@ async fn relay_notices(desk: Arc<Desk>, mut queue: mpsc::UnboundedReceiver<relay
         }
         let mut seen = HashSet::new();
         batch.retain(|notice| seen.insert(notice.loop_id.clone()));
-        for notice in batch.drain(..) {
-            if let Err(error) = desk.relay(&notice).await {
-                tracing::warn!(loop_id = notice.loop_id, from = notice.from, %error, "the loop cannot be read");
-            }
+        // Side by side, so that one slow repository does not hold up the others.
+        stream::iter(batch.drain(..)).for_each_concurrent(AT_ONCE, |notice| follow(&desk, notice)).await;
+    }
+}
+
+/// How many loops are read at once.
+const AT_ONCE: usize = 4;
+
+async fn follow(desk: &Desk, notice: relay::Notice) {
+    let complaint = desk.relay(&notice).await.err().map(|error| error.to_string());
+    let mut complaints = desk.complaints.lock().unwrap_or_else(PoisonError::into_inner);
+    match complaint {
+        None => drop(complaints.remove(&notice.loop_id)),
+        // Once, not with every sweep.
+        Some(error) if complaints.get(&notice.loop_id) != Some(&error) => {
+            tracing::warn!(loop_id = notice.loop_id, from = notice.from, error, "the loop cannot be read");
+            complaints.insert(notice.loop_id, error);
         }
+        Some(_) => {}
     }
 }

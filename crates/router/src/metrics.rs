@@ -39,11 +39,13 @@ impl Default for Counters {
             registry.register(name, help, counter.clone());
             counter
         });
-        let gauges = [("open_deliveries", "Deliveries that are open"), ("loops", "Loops known")].map(|(name, help)| {
-            let gauge = Gauge::<i64>::default();
-            registry.register(name, help, gauge.clone());
-            gauge
-        });
+        let gauges = [("open_deliveries", "Deliveries that are open"), ("loops", "Loops known")].map(
+            |(name, help)| {
+                let gauge = Gauge::<i64>::default();
+                registry.register(name, help, gauge.clone());
+                gauge
+            },
+        );
         let [notices, delivered, failed, unanswered, refused] = counters;
         let [open, loops] = gauges;
         Self { registry, notices, delivered, failed, unanswered, refused, open, loops }

@@ -39,6 +39,8 @@ pub struct Options {
     pub tmux: Server,
     /// Transports in addition to the built-in ones, by name; one of the same name replaces it.
     pub transports: Vec<(String, std::sync::Arc<dyn loop_transport::Transport>)>,
+    /// Whether references are watched, besides rings and the sweep.
+    pub watch: bool,
     /// How often everything is looked at without being rung.
     pub sweep: Duration,
     /// How often agents that have been woken are looked at.
@@ -49,6 +51,12 @@ pub struct Options {
     pub ask_patience: Duration,
     /// How long a delivery may wait for another reason before a person is told.
     pub wait_patience: Duration,
+    /// The pause after the first failed try to wake; each further one doubles it, up to 24 times this.
+    pub first_pause: Duration,
+    /// The most that a transport may take to wake an agent; whether the text arrived is unknown then.
+    pub send_limit: Duration,
+    /// The most that a client may take for the head of its request.
+    pub header_limit: Duration,
     /// The most that `verify` may take.
     pub verify_limit: Duration,
     /// The version to be recorded in `router.json`.
@@ -72,11 +80,15 @@ impl Options {
             tell: crate::tell::Tell::default(),
             tmux: Server::default(),
             transports: Vec::new(),
+            watch: true,
             sweep: Duration::from_secs(10),
             look: Duration::from_secs(1),
             quiet: Duration::from_secs(15),
             ask_patience: Duration::from_secs(60),
             wait_patience: Duration::from_secs(600),
+            first_pause: Duration::from_secs(5),
+            send_limit: Duration::from_secs(100),
+            header_limit: Duration::from_secs(10),
             verify_limit: Duration::from_secs(1800),
             version: env!("CARGO_PKG_VERSION").to_owned(),
         }

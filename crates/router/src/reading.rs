@@ -7,22 +7,35 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use loop_core::config::ConfigError;
-use loop_core::decide::{Decided, Facts, Hold, Stopped, TurnFacts, Verify, decide};
+use loop_core::decide::{Decided, Facts, Hold, Stopped, Verify, decide};
 use loop_core::history::{self, Damage, Recorded};
 use loop_core::report::Report;
 use loop_core::status::{self, StatusError};
-use loop_core::{Cast, Config, DeliveryState, Profile, Status};
+use loop_core::{Cast, Config, Profile, Status};
 use loop_git::{Blob, CommitId, GitEnv, GitError, Head, Operation, Repo, Story, StoryCache};
 use loop_store::{Delivery, LoopRow, TurnRecord};
 
+use crate::facts;
+
 /// The file that configures a loop, relative to the repository.
 pub const CONFIG_FILE: &str = "loop.yaml";
+
+/// The status file where neither a configuration nor the store names one.
+const STATUS_FILE: &str = "STATUS.md";
 
 /// An open repository with what was read of it before.
 pub struct Reader {
     repo: Repo,
     cache: StoryCache,
     start: Option<(String, CommitId)>,
+    commits: Option<Commits>,
+}
+
+/// The loop's commits as they were listed last.
+struct Commits {
+    base: Option<CommitId>,
+    tip: CommitId,
+    ids: Vec<String>,
 }
 
 /// What the store remembers of a loop. [`Known::default`] for those who have no store.
@@ -40,6 +53,15 @@ pub struct Known {
     pub turn_minutes: Option<f64>,
     /// The branch to read; `None`: what the working tree is on.
     pub branch: Option<String>,
+    /// The commit in which the damage that holds the loop now was first seen.
+    pub damaged_at: Option<String>,
+}
+
+impl Known {
+    /// Whether a person has resumed since the loop was last decided: what stands there now is what they saw.
+    pub(crate) fn is_resumed_anew(&self) -> bool {
+        self.row.as_ref().is_some_and(|row| row.resumed.is_some() && row.decision_key.is_none())
+    }
 }
 
 /// What a look at the branch gives.
@@ -82,6 +104,8 @@ pub struct Observed {
     pub start: Option<CommitId>,
     /// The text of `loop.yaml` at the tip, when it is not the approved one.
     pub changed_config: Option<String>,
+    /// Whether sections that a person has resumed with count as they now are, whatever was on record.
+    pub(crate) forgiven: bool,
 }
 
 impl Observed {
@@ -116,7 +140,7 @@ impl Reader {
     /// # Errors
     /// Fails when there is no repository, or one that cannot be opened.
     pub fn open(from: &Path, _env: &GitEnv) -> Result<Self, GitError> {
-        Ok(Self { repo: Repo::discover(from)?, cache: StoryCache::default(), start: None })
+        Ok(Self { repo: Repo::discover(from)?, cache: StoryCache::default(), start: None, commits: None })
     }
 
     /// The repository.
@@ -178,10 +202,13 @@ impl Reader {
         let text = match (approved.clone(), &committed) {
             (Some(approved), _) => approved,
             (None, Ok(text)) => text.clone(),
-            (None, Err(_)) => match committed {
-                Err(error) if self.repo.blob_id(&tip, "STATUS.md")?.is_some() => return Err(error),
-                _ => return Ok(Reading::Idle { tip: Some(tip) }),
-            },
+            (None, Err(_)) => {
+                let file = row.map_or(STATUS_FILE, |row| row.status_file.as_str());
+                return match committed {
+                    Err(error) if self.repo.blob_id(&tip, file)?.is_some() => Err(error),
+                    _ => Ok(Reading::Idle { tip: Some(tip) }),
+                };
+            }
         };
         let config = match Config::parse(&text, CONFIG_FILE, kinds) {
             Ok(config) => config,
@@ -203,22 +230,34 @@ impl Reader {
             &cast,
             &set_up,
         )?;
+        let (mut facts, forgiven) = facts::facts(&status, &config, &story, known);
+        facts.commits = self.commits(base.as_ref(), &tip)?;
+        if !facts.damage.is_empty() {
+            let first = match &known.damaged_at {
+                Some(commit) => commit.clone(),
+                None => self.first_damaged(known, &tip, &config, &cast)?.to_string(),
+            };
+            facts.damaged_at = Some(first);
+        }
         let changed_config = match (&approved, &committed) {
             (Some(approved), Ok(text)) if approved != text => Some(text.clone()),
             _ => None,
         };
-        let mut facts = facts(&status, &story, known);
-        facts.commits = self.commits(base.as_ref(), &tip)?;
-        facts.damaged_at = Some(tip.to_string());
-        if changed_config.is_some() {
-            facts.stopped = Some(Stopped {
-                why: Hold::Config,
-                reason: "loop.yaml is not the one that was approved".to_owned(),
-                next: "`loop trust` shows the difference and approves it; or put the old one back".to_owned(),
-            });
+        if let Some(held) = approved.and_then(|approved| unapproved(&approved, &committed)) {
+            facts.stopped = Some(held);
         }
         let decided = decide(&status, &config, &facts);
-        Ok(Reading::Loop(Box::new(Observed { tip, config, status, facts, story, decided, start: base, changed_config })))
+        Ok(Reading::Loop(Box::new(Observed {
+            tip,
+            config,
+            status,
+            facts,
+            story,
+            decided,
+            start: base,
+            changed_config,
+            forgiven,
+        })))
     }
 
     /// `Ok(Ok(None))`: no STATUS.md. `Ok(Err(why))`: one that cannot be read.
@@ -239,12 +278,56 @@ impl Reader {
     }
 
     /// The loop's commits, oldest first.
-    fn commits(&self, base: Option<&CommitId>, tip: &CommitId) -> Result<Vec<String>, GitError> {
-        Ok(self.repo.log_between(base, tip)?.into_iter().map(|commit| commit.id.to_string()).collect())
+    fn commits(&mut self, base: Option<&CommitId>, tip: &CommitId) -> Result<Vec<String>, GitError> {
+        if let Some(listed) = &self.commits
+            && listed.tip == *tip
+            && listed.base.as_ref() == base
+        {
+            return Ok(listed.ids.clone());
+        }
+        let ids: Vec<String> =
+            self.repo.log_between(base, tip)?.into_iter().map(|commit| commit.id.to_string()).collect();
+        self.commits = Some(Commits { base: base.cloned(), tip: tip.clone(), ids: ids.clone() });
+        Ok(ids)
+    }
+
+    /// The first commit since the last look whose STATUS.md does not hold what is on record; the tip where
+    /// history was rewritten.
+    fn first_damaged(
+        &self,
+        known: &Known,
+        tip: &CommitId,
+        config: &Config,
+        cast: &Cast,
+    ) -> Result<CommitId, GitError> {
+        let last = known.row.as_ref().and_then(|row| row.tip.as_deref()).and_then(|tip| tip.parse().ok());
+        let Some(last) = last.filter(|last| self.repo.is_ancestor(last, tip).unwrap_or(false)) else {
+            return Ok(tip.clone());
+        };
+        let recorded: Vec<Recorded> = known.turns.iter().map(facts::as_recorded).collect();
+        let holds = |damage: &Damage| !matches!(damage, Damage::Edited { .. });
+        for commit in self.repo.log_between(Some(&last), tip)?.into_iter().take(SEARCHED) {
+            if let Ok(Some(status)) = self.status_at(&commit.id, config, cast)?
+                && history::compare(&recorded, &status).iter().any(holds)
+            {
+                return Ok(commit.id);
+            }
+        }
+        Ok(tip.clone())
+    }
+
+    /// The tip of a branch, without reading anything else.
+    pub(crate) fn tip(&self, branch: &str) -> Result<Option<CommitId>, GitError> {
+        self.repo.branch_tip(branch)
     }
 
     /// The commit that opened the loop; it and what came before are no part of the loop.
-    fn start(&mut self, tip: &CommitId, config: &Config, status: &Status) -> Result<Option<CommitId>, GitError> {
+    fn start(
+        &mut self,
+        tip: &CommitId,
+        config: &Config,
+        status: &Status,
+    ) -> Result<Option<CommitId>, GitError> {
         let id = status.loop_id.clone().unwrap_or_default();
         if let Some((known, commit)) = &self.start
             && *known == id
@@ -256,6 +339,28 @@ impl Reader {
         self.start = start.clone().map(|commit| (id, commit));
         Ok(start)
     }
+}
+
+/// As many commits are searched for the one that did damage.
+const SEARCHED: usize = 200;
+
+/// Holds the loop while `loop.yaml` is not the text that a person approved.
+fn unapproved(approved: &str, committed: &Result<String, ReadError>) -> Option<Stopped> {
+    let (reason, next) = match committed {
+        Ok(text) if text == approved => return None,
+        Ok(_) => (
+            "loop.yaml is not the one that was approved".to_owned(),
+            "`loop trust` shows the difference and approves it; or put the old one back and commit",
+        ),
+        Err(ReadError::NoConfig(_)) => {
+            ("loop.yaml is gone".to_owned(), "put it back and commit; the loop then goes on by itself")
+        }
+        Err(error) => (
+            format!("loop.yaml cannot be read: {error}"),
+            "put the approved one back and commit; the loop then goes on by itself",
+        ),
+    };
+    Some(Stopped { why: Hold::Config, reason, next: next.to_owned() })
 }
 
 /// Whether `path` is one of the files that loop itself writes for the start of a loop.
@@ -272,7 +377,9 @@ pub fn unreadable(file: &str, blob: &Blob) -> String {
     match blob {
         Blob::Directory => format!("{file} is a directory; move it away and commit"),
         Blob::Symlink { target, outside: true, .. } => {
-            format!("{file} is a symlink out of the repository ({target}); put a file in its place and commit")
+            format!(
+                "{file} is a symlink out of the repository ({target}); put a file in its place and commit"
+            )
         }
         Blob::Symlink { target, .. } => {
             format!("{file} is a symlink to {target}, which is not there; put a file in its place and commit")
@@ -293,134 +400,4 @@ pub fn mend(file: &str, error: &StatusError) -> String {
         StatusError::Conflict { .. } => "keep both sides' sections, remove the markers and commit",
     };
     format!("{file}: {error}; {how}")
-}
-
-/// Puts beside each other what git and the store know.
-fn facts(status: &Status, story: &Story, known: &Known) -> Facts {
-    let recorded: Vec<Recorded> = known
-        .turns
-        .iter()
-        .map(|turn| Recorded {
-            n: turn.n,
-            author: turn.author.clone(),
-            fingerprint: turn.fingerprint.clone(),
-            summary: turn.summary.clone(),
-            commit: turn.commit.clone(),
-            answered: turn.answered,
-        })
-        .collect();
-    let mut damage = history::compare(&recorded, status);
-    damage.extend(two_names(status, story, known));
-    let turns = status
-        .turns
-        .iter()
-        .map(|turn| {
-            let place = story.turns.iter().find(|place| place.n == turn.n);
-            let commit = place.map(|place| place.commit.to_string());
-            let verify = commit.as_ref().and_then(|commit| known.verified.get(commit)).cloned();
-            let same = known.turns.iter().find(|record| record.n == turn.n && record.author == turn.author);
-            let woken = match (&known.row, same) {
-                (None, _) => None,
-                (Some(_), Some(record)) => record.woken,
-                (Some(row), None) => row.up.then(|| was_woken(known, status, turn.n)),
-            };
-            let tree = place.map(|place| place.tree.clone());
-            let ended = known.row.as_ref().is_some_and(|row| row.state == "passed")
-                && turn.n == known.turns.len()
-                && same.is_some_and(|record| record.fingerprint == turn.fingerprint);
-            (turn.n, TurnFacts { commit, woken, tree, verify, ended })
-        })
-        .collect();
-    let row = known.row.as_ref();
-    Facts {
-        repository: true,
-        turns,
-        changes: story.changes.clone(),
-        skipped: row.map(|row| row.skipped.iter().cloned().collect()).unwrap_or_default(),
-        paused: row.and_then(|row| row.paused.clone()),
-        minutes: row.map(|row| row.worked_ms as f64 / 60_000.0),
-        turn_minutes: known.turn_minutes,
-        tokens: None,
-        resumed: row.and_then(|row| row.resumed.clone()),
-        accepted: row.and_then(|row| row.accepted.clone()),
-        damage,
-        damaged_at: None,
-        commits: Vec::new(),
-        stopped: stopped(status, known),
-    }
-}
-
-/// Whether the router had put its text before the author of turn `n` since that author's last section.
-fn was_woken(known: &Known, status: &Status, n: usize) -> bool {
-    let Some(turn) = status.turns.get(n.wrapping_sub(1)) else { return false };
-    let before = status.turns[..n - 1].iter().rev().find(|other| other.author == turn.author).map_or(0, |t| t.n);
-    known.deliveries.iter().any(|delivery| {
-        delivery.agent == turn.author
-            && delivery.turn >= before
-            && delivery.turn < n
-            && (delivery.typed_at.is_some()
-                || delivery.submitted_at.is_some()
-                || delivery.started_at.is_some()
-                || delivery.state.is_out())
-    })
-}
-
-/// One commit with new sections of two names, unless all of them were on record before (a squash).
-fn two_names(status: &Status, story: &Story, known: &Known) -> Vec<Damage> {
-    if known.row.is_none() {
-        return Vec::new();
-    }
-    let is_new = |n: usize| {
-        let turn = &status.turns[n - 1];
-        !known
-            .turns
-            .iter()
-            .any(|record| record.author == turn.author && record.fingerprint == turn.fingerprint)
-    };
-    let mut damage = Vec::new();
-    for (commit, _) in &story.two_names {
-        let fresh: Vec<usize> = story
-            .turns
-            .iter()
-            .filter(|place| place.commit == *commit && place.n <= status.turns.len() && is_new(place.n))
-            .map(|place| place.n)
-            .collect();
-        let mut authors = Vec::new();
-        let mut second = 0;
-        for n in fresh {
-            let turn = &status.turns[n - 1];
-            if !authors.contains(&turn.author) {
-                authors.push(turn.author.clone());
-                if authors.len() == 2 {
-                    second = turn.line;
-                }
-            }
-        }
-        if authors.len() > 1 {
-            damage.push(Damage::TwoNames { commit: Some(commit.to_string()), authors, line: second });
-        }
-    }
-    damage
-}
-
-/// A hold that the ledger asks for: the newest wake for the present section came to nothing.
-fn stopped(status: &Status, known: &Known) -> Option<Stopped> {
-    let turn = status.turns.len();
-    let newest = known.deliveries.iter().rfind(|delivery| {
-        delivery.turn == turn && delivery.state != DeliveryState::Superseded
-    })?;
-    let reason = newest.reason.clone().unwrap_or_default();
-    match newest.state {
-        DeliveryState::Unanswered if newest.attempt > 1 => Some(Stopped {
-            why: Hold::Unanswered,
-            reason: format!("{} stopped without committing ({reason})", newest.agent),
-            next: format!("look at its window (`loop attach {}`), then `loop resume`", newest.agent),
-        }),
-        DeliveryState::Dead => Some(Stopped {
-            why: Hold::Dead,
-            reason: format!("{} could not be woken: {reason}", newest.agent),
-            next: "mend the cause, then `loop resume` tries again".to_owned(),
-        }),
-        _ => None,
-    }
 }

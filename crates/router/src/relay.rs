@@ -6,25 +6,24 @@
 //! notice may come twice, late, or from a clock.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
 
 use jiff::Timestamp;
 use loop_core::decide::{Decision, Hold};
 use loop_core::history::Damage;
-use loop_core::{Name, Verdict};
+use loop_core::{DeliveryState, Name, Verdict};
+use loop_git::GitError;
 use loop_store::{Delivery, LoopPatch, LoopRow, Outcome, Recorded, StoreError, TurnRecord};
-use tokio::sync::Mutex;
 
 use crate::desk::Desk;
 use crate::reading::{Known, Observed, ReadError, Reader, Reading};
-use crate::tell::Message;
+use crate::seats::Seen;
 
 /// "Look at this loop."
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
     /// Which loop.
     pub loop_id: String,
-    /// Who rang, for the log: `hook`, `webhook`, `refs`, `sweep`, `start`, `person`, `settled`, `verify`.
+    /// Who rang, for the log: `hook`, `webhook`, `refs`, `sweep`, `start`, `person`, `courier`, `settled`, `verify`.
     pub from: &'static str,
 }
 
@@ -59,81 +58,91 @@ pub enum RelayError {
     Thread(String),
 }
 
-/// Open repositories, one lock each: a loop is read by one notice at a time.
-#[derive(Default)]
-pub(crate) struct Readers {
-    open: Mutex<HashMap<String, Arc<Mutex<Option<Reader>>>>>,
-}
-
-impl Readers {
-    async fn of(&self, loop_id: &str) -> Arc<Mutex<Option<Reader>>> {
-        Arc::clone(self.open.lock().await.entry(loop_id.to_owned()).or_default())
-    }
-
-    /// Closes what is kept open of a loop that has ended.
-    pub(crate) async fn close(&self, loop_id: &str) {
-        self.open.lock().await.remove(loop_id);
-    }
-}
-
 impl Desk {
-    /// Follows one notice.
+    /// Follows one notice. A loop is read, decided and written down by one notice at a time.
     ///
     /// # Errors
     /// Fails when the loop is unknown, cannot be read, or the store cannot be written; the state on record stays.
     pub async fn relay(&self, notice: &Notice) -> Result<Relayed, RelayError> {
-        let seat = self.readers.of(&notice.loop_id).await;
-        let mut seat = seat.lock_owned().await;
+        let mut seat = self.seats.take(&notice.loop_id).await;
         let row = self
             .store
             .loop_row(&notice.loop_id)
             .await?
             .ok_or_else(|| RelayError::UnknownLoop(notice.loop_id.clone()))?;
+        if row.ended_at.is_some() {
+            self.seats.close(&notice.loop_id).await;
+            return Ok(Relayed::Nothing("the loop has ended".to_owned()));
+        }
         let known = self.known(row.clone()).await?;
         let kinds = self.options.kinds.clone();
         let git_env = self.options.git_env.clone();
-        // libgit2 blocks: it gets a thread of its own, and the reader goes along and comes back with the seat.
-        let (reading, known) = tokio::task::spawn_blocking(move || {
-            let known_row = known.row.as_ref().map(|row| row.worktree.clone()).unwrap_or_default();
+        // libgit2 blocks: it gets a thread of its own, and the reader goes along and comes back with its seat.
+        let (mut seat, reading, known) = tokio::task::spawn_blocking(move || {
+            let worktree = known.row.as_ref().map(|row| row.worktree.clone()).unwrap_or_default();
+            seat.seen = None;
             let reading = (|| {
-                let reader = match seat.as_mut() {
+                if !worktree.is_dir() {
+                    return Err(ReadError::from(GitError::NotARepository { path: worktree.clone() }));
+                }
+                let reader = match seat.reader.as_mut() {
                     Some(reader) => reader,
-                    None => seat.insert(Reader::open(&known_row, &git_env)?),
+                    None => seat.reader.insert(Reader::open(&worktree, &git_env)?),
                 };
                 reader.read(&known, &kinds)
             })();
             if reading.is_err() {
                 // A repository that was moved or repacked under us is opened anew the next time.
-                *seat = None;
+                seat.reader = None;
             }
-            (reading, known)
+            (seat, reading, known)
         })
         .await
         .map_err(|error| RelayError::Thread(error.to_string()))?;
-        match reading? {
-            Reading::Underway(operation) => {
-                Ok(Relayed::Nothing(format!("{operation} is under way; the turn is looked at after it")))
+        let (tip, relayed) = self.write_down(&row, &known, reading, notice).await?;
+        seat.seen = tip.map(|tip| Seen::new(&row, &known.deliveries, tip));
+        Ok(relayed)
+    }
+
+    /// Writes down what was read. Returns the tip too, where the same tip would lead to the same again.
+    async fn write_down(
+        &self,
+        row: &LoopRow,
+        known: &Known,
+        reading: Result<Reading, ReadError>,
+        notice: &Notice,
+    ) -> Result<(Option<String>, Relayed), RelayError> {
+        let tip_text = |tip: Option<&loop_git::CommitId>| tip.map(ToString::to_string).unwrap_or_default();
+        match reading {
+            Ok(Reading::Underway(operation)) => {
+                self.look_again(&row.id);
+                let why = format!("a {operation} is under way; the turn is looked at after it");
+                Ok((None, Relayed::Nothing(why)))
             }
-            Reading::Idle { .. } => {
-                if row.state != "idle" {
-                    self.set_state(&row, "idle", "there is no STATUS.md at the tip").await?;
-                }
-                Ok(Relayed::Nothing("no STATUS.md at the tip of the branch".to_owned()))
+            Ok(Reading::Idle { tip }) => {
+                let why = self.without_status(row, known, tip.as_ref()).await?;
+                Ok((Some(tip_text(tip.as_ref())), Relayed::Nothing(why)))
             }
-            Reading::Unreadable { why, .. } => {
-                self.hold_unreadable(&row, &why).await?;
-                Ok(Relayed::Nothing(why))
+            Ok(Reading::Unreadable { tip, why }) => {
+                self.hold_unread(row, known, &why, "the loop then goes on by itself").await?;
+                Ok((Some(tip_text(Some(&tip))), Relayed::Nothing(why)))
             }
-            Reading::Loop(observed) => {
+            Ok(Reading::Loop(observed)) => {
                 if observed.status.loop_id.as_ref().is_some_and(|id| *id != row.id) {
-                    return Ok(Relayed::Nothing(format!(
-                        "the branch {} carries another loop now",
-                        row.branch
-                    )));
+                    let why = format!("the branch {} carries another loop now", row.branch);
+                    self.idle(row, &why).await?;
+                    return Ok((Some(observed.tip.to_string()), Relayed::Nothing(why)));
                 }
-                let recorded = self.record(&row, &known, &observed, notice).await?;
-                Ok(Relayed::Read { observed, recorded })
+                let recorded = self.record(row, known, &observed, notice).await?;
+                Ok((Some(observed.tip.to_string()), Relayed::Read { observed, recorded }))
             }
+            Err(error) => match gone(row, &error) {
+                Some((why, next)) => {
+                    self.hold_unread(row, known, &why, &next).await?;
+                    Ok((None, Relayed::Nothing(why)))
+                }
+                None => Err(error.into()),
+            },
         }
     }
 
@@ -154,125 +163,198 @@ impl Desk {
         observed: &Observed,
         notice: &Notice,
     ) -> Result<Recorded, RelayError> {
-        let wake = self.whom_to_wake(row, observed);
+        if observed.forgiven {
+            self.store.forget_turns(&row.id).await?;
+        }
+        self.note_damage(row, known, observed).await?;
+        let decision = &observed.decided.decision;
         let outcome = Outcome {
             tip: observed.tip.to_string(),
             turns: turns_to_record(known, observed),
             state: observed.report().state.to_owned(),
             decision_json: serde_json::to_string(&observed.report().decision).unwrap_or_default(),
-            decision_key: observed.decided.decision.key(),
-            wake,
+            decision_key: decision.key(),
+            wake: whom_to_wake(row, observed),
             cause_turn: observed.status.turns.len(),
             now: Timestamp::now(),
         };
-        let recorded = self.store.record(&row.id, &outcome).await?;
+        let mut recorded = self.store.record(&row.id, &outcome).await?;
+        self.wake_again(row, decision, &mut recorded).await?;
         self.counters.notices.inc();
-        self.narrate(row, known, observed, &recorded, notice).await?;
-        if let Decision::Held { why: Hold::Verifying, .. } = observed.decided.decision {
+        self.narrate(row, known, observed, &outcome.turns, recorded.changed, notice).await?;
+        if let Decision::Held { why: Hold::Verifying, .. } = decision {
             self.start_verify(row, observed);
         }
         self.bell.notify_waiters();
         Ok(recorded)
     }
 
-    /// Whom the decision wakes: the next agent, or, at the end, a planner who has a window of its own.
-    fn whom_to_wake(&self, row: &LoopRow, observed: &Observed) -> Option<Name> {
-        if !row.up {
-            return None;
+    /// The decided wake was made before and came to nothing, and the decision stands: the next attempt. (Whether it
+    /// may stand is [`facts`](crate::facts)' to say: after the second time the loop is held.)
+    ///
+    /// A planner owes no section. It is woken once for each thing that ends or holds the loop.
+    async fn wake_again(
+        &self,
+        row: &LoopRow,
+        decision: &Decision,
+        recorded: &mut Recorded,
+    ) -> Result<(), StoreError> {
+        let Some(last) = &recorded.delivery else { return Ok(()) };
+        let to_planner = !matches!(decision, Decision::Wake { .. });
+        let key = decision.key();
+        let is_told = !to_planner || row.planner_told.as_deref() == Some(key.as_str());
+        if to_planner && !is_told {
+            let patch = LoopPatch { planner_told: Some(Some(key)), ..LoopPatch::default() };
+            self.store.update_loop(&row.id, patch).await?;
         }
-        let planner = || {
-            let planner = observed.config.planner.as_ref()?;
-            observed.config.agent(planner).map(|agent| agent.name.clone())
-        };
-        match &observed.decided.decision {
-            Decision::Wake { agent, .. } => Some(agent.clone()),
-            Decision::Passed { .. } => planner(),
-            Decision::Held { why: Hold::Verifying | Hold::Paused, .. } => None,
-            Decision::Held { .. } => planner(),
+        let again = last.state.is_final() && last.state != DeliveryState::Superseded && !recorded.new;
+        if again && (!to_planner || !is_told) {
+            let next = self.store.next_attempt(&last.id, "woken once more", Timestamp::now()).await?;
+            recorded.new = next.is_some();
+            recorded.delivery = next.or_else(|| recorded.delivery.take());
         }
+        Ok(())
     }
 
-    /// Puts into the loop's own log what happened, and tells a person what a person must know.
-    async fn narrate(
+    /// There is no STATUS.md at the tip, or no branch. Returns why nothing happens.
+    async fn without_status(
         &self,
         row: &LoopRow,
         known: &Known,
-        observed: &Observed,
-        recorded: &Recorded,
-        notice: &Notice,
-    ) -> Result<(), RelayError> {
-        for turn in &observed.status.turns {
-            let seen = known
-                .turns
-                .iter()
-                .any(|record| record.n == turn.n && record.fingerprint == turn.fingerprint);
-            if !seen {
-                let verdict = match &turn.verdict {
-                    Some(Verdict::Pass { .. }) => " REVIEW-PASS",
-                    Some(Verdict::Blocked { .. }) => " REVIEW-BLOCKED",
-                    None => "",
-                };
-                let text = format!("turn {} by {}: {}{verdict}", turn.n, turn.author, turn.summary);
-                self.say(Some(&row.id), "turn", &text).await?;
-            }
+        tip: Option<&loop_git::CommitId>,
+    ) -> Result<String, RelayError> {
+        let file = &row.status_file;
+        let finished = row.state == "passed" || known.turns.is_empty() || !row.up;
+        if finished || self.is_archived(row, tip).await {
+            let why = format!("there is no {file} at the tip of {}", row.branch);
+            self.idle(row, &why).await?;
+            return Ok(why);
         }
-        if recorded.changed {
-            let (text, loud) = headline(&observed.decided.decision);
-            tracing::info!(loop_id = row.id, from = notice.from, "{text}");
-            self.say(Some(&row.id), "decision", &text).await?;
-            if row.up
-                && let Some(title) = loud
-            {
-                self.tell_once(row, title, text.strip_prefix("held: ").unwrap_or(&text)).await?;
+        let (why, next) = match tip {
+            None => (
+                format!("the branch {} is gone", row.branch),
+                "make it again where it was (`git reflog`), and the loop goes on by itself; or end it with `loop down`"
+                    .to_owned(),
+            ),
+            Some(_) => {
+                let newest = known.turns.iter().rev().find_map(|turn| turn.commit.as_deref());
+                let from = newest.map_or("COMMIT", |commit| &commit[..7.min(commit.len())]);
+                (
+                    format!("{file} is gone from the branch {}", row.branch),
+                    format!("`git checkout {from} -- {file}`, then commit, and the loop goes on by itself"),
+                )
             }
-        }
-        Ok(())
+        };
+        self.hold_unread(row, known, &why, &next).await?;
+        Ok(why)
     }
 
-    /// Tells a person, unless this very thing was the last that they were told of this loop.
-    pub(crate) async fn tell_once(&self, row: &LoopRow, title: &str, text: &str) -> Result<(), StoreError> {
-        let fingerprint = format!("{title}|{text}");
-        let told = self.store.loop_row(&row.id).await?.and_then(|row| row.told);
-        if told.as_deref() == Some(fingerprint.as_str()) {
-            return Ok(());
-        }
-        self.store
-            .update_loop(&row.id, LoopPatch { told: Some(Some(fingerprint)), ..LoopPatch::default() })
-            .await?;
-        self.say(Some(&row.id), "told", &format!("{title}: {text}")).await?;
-        self.options.tell.send_in_background(Message {
-            title: format!("loop {title}: {}", row.slug),
-            text: loop_core::plain::plain(text).into_owned(),
-            repo: row.worktree.display().to_string(),
+    /// Whether `loop archive` made the tip.
+    async fn is_archived(&self, row: &LoopRow, tip: Option<&loop_git::CommitId>) -> bool {
+        let Some(tip) = tip.cloned() else { return false };
+        let (worktree, git_env) = (row.worktree.clone(), self.options.git_env.clone());
+        let by_loop = tokio::task::spawn_blocking(move || {
+            Reader::open(&worktree, &git_env)
+                .and_then(|reader| reader.repo().commit_info(&tip))
+                .map(|tip| tip.by_loop)
         });
-        Ok(())
+        matches!(by_loop.await, Ok(Ok(true)))
     }
 
-    async fn set_state(&self, row: &LoopRow, state: &str, why: &str) -> Result<(), StoreError> {
-        let patch = LoopPatch { state: Some(state.to_owned()), ..LoopPatch::default() };
-        self.store.update_loop(&row.id, patch).await?;
-        self.store.supersede_untyped(&row.id, why, Timestamp::now()).await?;
-        self.say(Some(&row.id), "decision", why).await
-    }
-
-    async fn hold_unreadable(&self, row: &LoopRow, why: &str) -> Result<(), RelayError> {
-        let decision = serde_json::json!({"kind": "held", "agent": null, "turn": 0, "reason": why}).to_string();
-        if row.decision_json.as_deref() == Some(decision.as_str()) {
+    /// Nothing is to be done in this loop now.
+    async fn idle(&self, row: &LoopRow, why: &str) -> Result<(), StoreError> {
+        if row.state == "idle" {
             return Ok(());
         }
+        self.store.supersede_untyped(&row.id, why, Timestamp::now()).await?;
         let patch = LoopPatch {
-            state: Some("held".to_owned()),
-            decision_json: Some(Some(decision)),
-            decision_key: Some(Some("unreadable".to_owned())),
+            state: Some("idle".to_owned()),
+            decision_json: Some(None),
+            decision_key: Some(Some("idle".to_owned())),
             ..LoopPatch::default()
         };
         self.store.update_loop(&row.id, patch).await?;
-        self.store.supersede_untyped(&row.id, why, Timestamp::now()).await?;
-        self.say(Some(&row.id), "decision", &format!("held: {why}")).await?;
-        if row.up {
-            self.tell_once(row, "held", why).await?;
+        self.say(Some(&row.id), "decision", why).await
+    }
+
+    /// Holds a loop of which there is nothing to decide upon.
+    async fn hold_unread(
+        &self,
+        row: &LoopRow,
+        known: &Known,
+        why: &str,
+        next: &str,
+    ) -> Result<(), RelayError> {
+        let decision = Decision::Held {
+            why: Hold::Unreadable,
+            turn: known.turns.len() + 1,
+            reason: why.to_owned(),
+            next: next.to_owned(),
+        };
+        if known.deliveries.iter().any(|delivery| delivery.state.is_untyped()) {
+            self.store.supersede_untyped(&row.id, why, Timestamp::now()).await?;
         }
+        if row.decision_key.as_deref() != Some(&decision.key()) {
+            let patch = LoopPatch {
+                state: Some(decision.state().to_owned()),
+                decision_json: Some(Some(bare_json(&decision))),
+                decision_key: Some(Some(decision.key())),
+                ..LoopPatch::default()
+            };
+            self.store.update_loop(&row.id, patch).await?;
+            self.say(Some(&row.id), "decision", &headline(&decision).0).await?;
+        }
+        self.tell_decision(row, &decision).await?;
         Ok(())
+    }
+}
+
+/// The decision as `loop status --json` shows it, where there is no STATUS.md to show with it.
+fn bare_json(decision: &Decision) -> String {
+    let decided =
+        loop_core::decide::Decided { decision: decision.clone(), due: None, diagnostics: Vec::new() };
+    let report = loop_core::report::Report::new(&loop_core::Status::default(), &decided, |_| None);
+    serde_json::to_string(&report.decision).unwrap_or_default()
+}
+
+/// What it takes a person to mend, in words: the working tree or `loop.yaml` is not there any more. `None`: it may
+/// pass by itself.
+fn gone(row: &LoopRow, error: &ReadError) -> Option<(String, String)> {
+    let worktree = row.worktree.display();
+    match error {
+        ReadError::Git(GitError::NotARepository { .. }) => {
+            let what =
+                if row.worktree.is_dir() { "is no git repository any more" } else { "is not there any more" };
+            Some((
+                format!("the working tree {worktree} {what}"),
+                format!(
+                    "put it back (`git worktree add {worktree} {}`), and the loop goes on by itself; or end it with \
+                     `loop down`",
+                    row.branch
+                ),
+            ))
+        }
+        ReadError::Git(_) => None,
+        ReadError::Config(_) | ReadError::NoConfig(_) => {
+            Some((error.to_string(), "put it back and commit; the loop then goes on by itself".to_owned()))
+        }
+    }
+}
+
+/// Whom the decision wakes: the next agent, or, at the end, a planner who has a window of its own.
+fn whom_to_wake(row: &LoopRow, observed: &Observed) -> Option<Name> {
+    if !row.up {
+        return None;
+    }
+    let planner = || {
+        let planner = observed.config.planner.as_ref()?;
+        observed.config.agent(planner).map(|agent| agent.name.clone())
+    };
+    match &observed.decided.decision {
+        Decision::Wake { agent, .. } => Some(agent.clone()),
+        Decision::Passed { .. } => planner(),
+        Decision::Held { why: Hold::Verifying | Hold::Paused, .. } => None,
+        Decision::Held { .. } => planner(),
     }
 }
 
@@ -283,14 +365,23 @@ impl Desk {
 pub async fn remembered(store: &loop_store::Store, row: LoopRow) -> Result<Known, StoreError> {
     let turns = store.turns(&row.id).await?;
     let mut deliveries: Vec<Delivery> = store.deliveries(&row.id, 200).await?;
-    deliveries.sort_by(|left, right| left.id.cmp(&right.id));
+    // Newest first as they come; newest last is what everything here goes by.
+    deliveries.reverse();
     let mut verified = BTreeMap::new();
     for event in store.events_of_kind(&row.id, "verify").await? {
         if let Some((commit, result)) = crate::verify::from_event(&event.text) {
             verified.insert(commit, result);
         }
     }
-    Ok(Known { row: Some(row), turns, deliveries, verified, turn_minutes: None, branch: None })
+    let is_damaged = row
+        .decision_key
+        .as_deref()
+        .is_some_and(|key| key.starts_with("held damaged") || key.starts_with("held two-names"));
+    let damaged_at = match is_damaged {
+        true => store.events_of_kind(&row.id, "damage").await?.pop().map(|event| event.text),
+        false => None,
+    };
+    Ok(Known { row: Some(row), turns, deliveries, verified, turn_minutes: None, branch: None, damaged_at })
 }
 
 /// The sections to be put on record: none while they are damaged, and an answered one as it was.
@@ -299,29 +390,32 @@ fn turns_to_record(known: &Known, observed: &Observed) -> Vec<TurnRecord> {
     if observed.facts.damage.iter().any(holds) {
         return Vec::new();
     }
+    let before: HashMap<usize, &TurnRecord> = match observed.forgiven {
+        true => HashMap::new(),
+        false => known.turns.iter().map(|record| (record.n, record)).collect(),
+    };
     let newest = observed.status.turns.len();
     observed
         .status
         .turns
         .iter()
         .map(|turn| {
-            let before = known.turns.iter().find(|record| record.n == turn.n);
             let facts = observed.facts.turns.get(&turn.n);
-            let answered = turn.n < newest;
-            let kept = before.filter(|record| record.answered);
+            let kept = before.get(&turn.n).filter(|record| record.answered);
             TurnRecord {
                 n: turn.n,
                 author: turn.author.clone(),
                 to: turn.to.clone(),
                 summary: turn.summary.clone(),
-                fingerprint: kept.map_or_else(|| turn.fingerprint.clone(), |record| record.fingerprint.clone()),
+                fingerprint: kept
+                    .map_or_else(|| turn.fingerprint.clone(), |record| record.fingerprint.clone()),
                 verdict: turn.verdict.as_ref().map(|verdict| match verdict {
                     Verdict::Pass { .. } => "pass".to_owned(),
                     Verdict::Blocked { .. } => "blocked".to_owned(),
                 }),
                 commit: facts.and_then(|facts| facts.commit.clone()),
                 woken: facts.and_then(|facts| facts.woken),
-                answered: answered || kept.is_some(),
+                answered: turn.n < newest || kept.is_some(),
             }
         })
         .collect()

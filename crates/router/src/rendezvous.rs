@@ -43,10 +43,13 @@ impl Claim {
             Ok(()) => Ok(Self { _lock: lock, file }),
             Err(fs::TryLockError::Error(source)) => Err(StartError::State { path, source }),
             Err(fs::TryLockError::WouldBlock) => {
-                let known = fs::read(&file).ok().and_then(|text| serde_json::from_slice::<RouterFile>(&text).ok());
+                let known =
+                    fs::read(&file).ok().and_then(|text| serde_json::from_slice::<RouterFile>(&text).ok());
                 Err(match known {
                     Some(router) => StartError::Running { pid: router.pid, addr: router.addr },
-                    None => StartError::State { path, source: io::Error::other("another router is starting") },
+                    None => {
+                        StartError::State { path, source: io::Error::other("another router is starting") }
+                    }
                 })
             }
         }
@@ -62,7 +65,8 @@ impl Claim {
         };
         let draft = self.file.with_extension("json.new");
         let write = || -> io::Result<()> {
-            let mut file = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&draft)?;
+            let mut file =
+                OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&draft)?;
             file.write_all(serde_json::to_string(&router)?.as_bytes())?;
             file.sync_all()?;
             fs::rename(&draft, &self.file)

@@ -18,17 +18,28 @@ pub(crate) struct Reached {
 
 /// Variables that any program may need, and that say nothing about the user's secrets.
 const HARMLESS: [&str; 14] = [
-    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "COLORTERM", "TMPDIR", "TZ",
-    "XDG_CONFIG_HOME", "XDG_STATE_HOME",
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "TERM",
+    "COLORTERM",
+    "TMPDIR",
+    "TZ",
+    "XDG_CONFIG_HOME",
+    "XDG_STATE_HOME",
 ];
 
 /// Builds an agent's environment: the harmless variables, what its profile names, what its entry sets. Nothing
 /// else is inherited, no `GIT_*` and no foreign key.
 pub fn agent_environment(agent: &Agent, available: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let wanted = HARMLESS.iter().copied().chain(agent.profile.pass_env.iter().map(String::as_str));
-    let mut built: BTreeMap<String, String> = wanted
-        .filter_map(|name| available.get(name).map(|value| (name.to_owned(), value.clone())))
-        .collect();
+    let mut built: BTreeMap<String, String> =
+        wanted.filter_map(|name| available.get(name).map(|value| (name.to_owned(), value.clone()))).collect();
     built.extend(agent.profile.env.clone());
     built.extend(agent.env.clone());
     built
@@ -79,13 +90,31 @@ impl Desk {
         }))
     }
 
+    /// Writes down the conversation that the agent's last run began, so that the next one goes on in it.
+    pub(crate) async fn keep_conversation(
+        &self,
+        row: &LoopRow,
+        reached: &mut Reached,
+    ) -> Result<(), StoreError> {
+        let limit = self.options.send_limit;
+        let finished = tokio::time::timeout(limit, reached.transport.finished(&reached.session)).await;
+        let Ok(Ok(Some(finished))) = finished else { return Ok(()) };
+        if finished.conversation.is_none() || finished.conversation == reached.session.conversation {
+            return Ok(());
+        }
+        if let Some(mut session) = self.store.session(&row.id, &reached.session.agent).await? {
+            session.conversation.clone_from(&finished.conversation);
+            self.store.put_session(&session).await?;
+        }
+        reached.session.conversation = finished.conversation;
+        Ok(())
+    }
+
     /// An agent without a registered session: transports that need no window reach it all the same.
     fn default_session(&self, row: &LoopRow, entry: &Agent) -> Result<SessionRow, String> {
         let wanted = entry.transport.first().map(String::as_str);
         match wanted {
-            Some("tmux") | None => {
-                Err(format!("{} has no window yet; `loop up` opens one", entry.name))
-            }
+            Some("tmux") | None => Err(format!("{} has no window yet; `loop up` opens one", entry.name)),
             Some(transport) => Ok(SessionRow {
                 loop_id: row.id.clone(),
                 agent: entry.name.clone(),

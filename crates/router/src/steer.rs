@@ -2,12 +2,15 @@
 //!
 //! The same commands come over HTTP and, while no router runs, straight from `loop`.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use loop_core::decide::{Accept, Resume};
-use loop_core::{Config, Name, config};
+use loop_core::{Config, DeliveryState, Name, Profile, config};
 use loop_store::{LoopPatch, LoopRow, Store, StoreError};
 use serde::{Deserialize, Serialize};
 
+use crate::facts::TAKEN_DOWN;
 use crate::reading::CONFIG_FILE;
 
 /// One command of a person's.
@@ -84,6 +87,9 @@ pub enum SteerError {
     /// `loop.yaml` cannot be approved.
     #[error("{0}")]
     Config(String),
+    /// A figure that makes no sense.
+    #[error("{0}")]
+    Figure(String),
     /// The store.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -93,9 +99,27 @@ pub enum SteerError {
 ///
 /// # Errors
 /// Fails when the loop or a name is unknown, the configuration cannot be read, or the store cannot be written.
-pub async fn steer(store: &Store, loop_id: &str, command: &Steer, now: Timestamp) -> Result<LoopRow, SteerError> {
-    let row =
-        store.loop_row(loop_id).await?.ok_or_else(|| SteerError::UnknownLoop(loop_id.to_owned()))?;
+pub async fn steer(
+    store: &Store,
+    loop_id: &str,
+    command: &Steer,
+    now: Timestamp,
+) -> Result<LoopRow, SteerError> {
+    steer_with(store, loop_id, command, &BTreeMap::new(), now).await
+}
+
+/// Does the same where further kinds of agents are known from the user's settings.
+///
+/// # Errors
+/// Fails as [`steer`] does.
+pub async fn steer_with(
+    store: &Store,
+    loop_id: &str,
+    command: &Steer,
+    kinds: &BTreeMap<String, Profile>,
+    now: Timestamp,
+) -> Result<LoopRow, SteerError> {
+    let row = store.loop_row(loop_id).await?.ok_or_else(|| SteerError::UnknownLoop(loop_id.to_owned()))?;
     let mut patch = LoopPatch::default();
     let said = match command {
         Steer::Accept { by, why, after_turn, commit } => {
@@ -114,17 +138,23 @@ pub async fn steer(store: &Store, loop_id: &str, command: &Steer, now: Timestamp
             format!("{word}{}", because(why.as_deref()))
         }
         Steer::Resume { after_turn, to, rounds, hours } => {
-            let to = to.as_deref().map(|name| known_name(&row, name)).transpose()?;
+            if *rounds == Some(0) || hours.is_some_and(|hours| !(hours.is_finite() && hours > 0.0)) {
+                let text = "rounds and hours to go on for are numbers above 0".to_owned();
+                return Err(SteerError::Figure(text));
+            }
+            let to = to.as_deref().map(|name| known_name(&row, kinds, name)).transpose()?;
             let said = to.as_ref().map(|name| format!("resumed, the turn goes to {name}"));
             patch.resumed =
                 Some(Some(Resume { after_turn: *after_turn, to, rounds: *rounds, hours: *hours }));
             patch.paused = Some(None);
             patch.told = Some(None);
             patch.worked_ms = Some(0);
+            // What stands there now is what the person saw: the next decision takes it for the record.
+            patch.decision_key = Some(None);
             said.unwrap_or_else(|| "resumed".to_owned())
         }
         Steer::Skip { name, undo } => {
-            let name = known_name(&row, name)?;
+            let name = known_name(&row, kinds, name)?;
             let mut skipped = row.skipped.clone();
             skipped.retain(|other| *other != name);
             if !undo {
@@ -135,6 +165,9 @@ pub async fn steer(store: &Store, loop_id: &str, command: &Steer, now: Timestamp
         }
         Steer::Up => {
             patch.up = Some(true);
+            if row.started_at.is_none() {
+                patch.started_at = Some(Some(now));
+            }
             "up".to_owned()
         }
         Steer::Down => {
@@ -142,10 +175,14 @@ pub async fn steer(store: &Store, loop_id: &str, command: &Steer, now: Timestamp
             "down".to_owned()
         }
         Steer::Trust { text } => {
-            Config::parse(text, CONFIG_FILE, &std::collections::BTreeMap::new())
+            Config::parse(text, CONFIG_FILE, kinds)
                 .or_else(|error| {
                     // Kinds of the user's own settings are not known here; anything else is an error.
-                    if error.message.contains("kind") { Err(None) } else { Err(Some(error)) }
+                    if kinds.is_empty() && error.message.contains("kind") {
+                        Err(None)
+                    } else {
+                        Err(Some(error))
+                    }
                 })
                 .map(drop)
                 .or_else(|error| error.map_or(Ok(()), |error| Err(SteerError::Config(error.to_string()))))?;
@@ -158,10 +195,22 @@ pub async fn steer(store: &Store, loop_id: &str, command: &Steer, now: Timestamp
     match command {
         Steer::Pause { .. } | Steer::Stop { .. } | Steer::Down => {
             store.supersede_untyped(loop_id, &said, now).await?;
+            if matches!(command, Steer::Down) {
+                // Their windows are closed next: no section is owed for these.
+                for delivery in store.open_deliveries(Some(loop_id)).await? {
+                    store
+                        .advance(
+                            &delivery.id,
+                            delivery.state,
+                            DeliveryState::Unanswered,
+                            Some(TAKEN_DOWN),
+                            now,
+                        )
+                        .await?;
+                }
+            }
         }
         Steer::Resume { after_turn, .. } => {
-            // What stands there now is what the person saw: it becomes the record, and a dead wake is tried again.
-            store.forget_turns(loop_id).await?;
             store.resume_dead(loop_id, *after_turn, now).await?;
         }
         _ => {}
@@ -174,10 +223,10 @@ fn because(why: Option<&str>) -> String {
     why.map(|why| format!(": {why}")).unwrap_or_default()
 }
 
-fn known_name(row: &LoopRow, text: &str) -> Result<Name, SteerError> {
+fn known_name(row: &LoopRow, kinds: &BTreeMap<String, Profile>, text: &str) -> Result<Name, SteerError> {
     let name = Name::new(text).map_err(|error| SteerError::Name(error.to_string()))?;
     let Some(approved) = &row.approved_text else { return Ok(name) };
-    let Ok(config) = Config::parse(approved, CONFIG_FILE, &std::collections::BTreeMap::new()) else {
+    let Ok(config) = Config::parse(approved, CONFIG_FILE, kinds) else {
         return Ok(name);
     };
     match config.agents.iter().find(|agent| agent.name == name) {

@@ -31,7 +31,9 @@ pub struct Message {
 #[derive(Debug, thiserror::Error)]
 pub enum TellError {
     /// Nothing is configured.
-    #[error("no way to reach a person is configured; set `tell: {{command: [...]}}` in the user's config.yaml")]
+    #[error(
+        "no way to reach a person is configured; set `tell: {{command: [...]}}` in the user's config.yaml"
+    )]
     NotConfigured,
     /// The command cannot be started.
     #[error("cannot start {program}")]
@@ -54,6 +56,9 @@ pub enum TellError {
     },
 }
 
+/// The pauses after failed tries.
+const PAUSES: [Duration; 3] = [Duration::from_secs(2), Duration::from_secs(10), Duration::ZERO];
+
 /// How long a channel may take.
 const DEADLINE: Duration = Duration::from_secs(20);
 
@@ -63,7 +68,8 @@ impl Tell {
     /// # Errors
     /// Fails when nothing is configured, or when the command cannot be started, fails, or takes over 20 s.
     pub async fn send(&self, message: &Message) -> Result<(), TellError> {
-        let Some((program, arguments)) = self.command.as_ref().and_then(|command| command.split_first()) else {
+        let Some((program, arguments)) = self.command.as_ref().and_then(|command| command.split_first())
+        else {
             return Err(TellError::NotConfigured);
         };
         let fill = |argument: &String| {
@@ -98,21 +104,18 @@ impl Tell {
         }
     }
 
-    /// Sends in the background, up to three times; a failure is logged and never blocks a turn.
-    pub fn send_in_background(&self, message: Message) {
+    /// Sends, up to three times; a failure is logged.
+    pub(crate) async fn send_patiently(&self, message: Message) {
         if self.command.is_none() {
             return;
         }
-        let tell = self.clone();
-        tokio::spawn(async move {
-            for pause in [2, 10, 0] {
-                match tell.send(&message).await {
-                    Ok(()) => return,
-                    Err(error) => tracing::warn!(%error, title = message.title, "a person could not be told"),
-                }
-                tokio::time::sleep(Duration::from_secs(pause)).await;
+        for pause in PAUSES {
+            match self.send(&message).await {
+                Ok(()) => return,
+                Err(error) => tracing::warn!(%error, title = message.title, "a person could not be told"),
             }
-        });
+            tokio::time::sleep(pause).await;
+        }
     }
 }
 

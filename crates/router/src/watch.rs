@@ -14,21 +14,24 @@ impl Desk {
     /// Follows references and sweeps, until the router stops.
     pub(crate) async fn watch(self: Arc<Self>) {
         let (seen, mut changes) = mpsc::unbounded_channel::<PathBuf>();
-        let mut watcher = match notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-            if let Ok(event) = event
-                && !event.kind.is_access()
-            {
-                for path in event.paths {
-                    // The receiver is gone only while the router stops.
-                    let _ = seen.send(path);
+        let made = self.options.watch.then(|| {
+            notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+                if let Ok(event) = event
+                    && !event.kind.is_access()
+                {
+                    for path in event.paths {
+                        // The receiver is gone only while the router stops.
+                        let _ = seen.send(path);
+                    }
                 }
-            }
-        }) {
-            Ok(watcher) => Some(watcher),
-            Err(error) => {
+            })
+        });
+        let mut watcher = match made {
+            Some(Err(error)) => {
                 tracing::warn!(%error, "references cannot be watched; the sweep finds commits instead");
                 None
             }
+            made => made.and_then(Result::ok),
         };
         let mut watched: HashMap<PathBuf, Vec<String>> = HashMap::new();
         loop {
@@ -41,8 +44,7 @@ impl Desk {
                 tokio::select! {
                     () = self.stop.cancelled() => return,
                     () = &mut sweep => break,
-                    path = changes.recv() => {
-                        let Some(path) = path else { return };
+                    Some(path) = changes.recv() => {
                         let mut loops: Vec<String> = rung_by(&path, &watched);
                         // One commit touches several files: take what came with it in one go.
                         while let Ok(path) = changes.try_recv() {
@@ -61,36 +63,41 @@ impl Desk {
         }
     }
 
-    /// Rings for every loop.
+    /// Rings for every loop at which something may be new.
     async fn sweep(&self) {
-        match self.store.loops(false).await {
-            Ok(loops) => {
+        let open = self.store.open_deliveries(None).await;
+        match (self.store.loops(false).await, open) {
+            (Ok(loops), Ok(open)) => {
                 self.counters.loops.set(i64::try_from(loops.len()).unwrap_or(i64::MAX));
-                for row in loops {
-                    self.ring(&row.id, "sweep");
+                self.counters.open.set(i64::try_from(open.len()).unwrap_or(i64::MAX));
+                for loop_id in self.seats.with_news(loops, &open).await {
+                    self.ring(&loop_id, "sweep");
                 }
             }
-            Err(error) => tracing::error!(%error, "loops cannot be read"),
-        }
-        if let Ok(open) = self.store.open_deliveries(None).await {
-            self.counters.open.set(i64::try_from(open.len()).unwrap_or(i64::MAX));
+            (Err(error), _) | (_, Err(error)) => tracing::error!(%error, "loops cannot be read"),
         }
     }
 
-    async fn follow_new_loops(&self, watcher: &mut impl Watcher, watched: &mut HashMap<PathBuf, Vec<String>>) {
+    async fn follow_new_loops(
+        &self,
+        watcher: &mut impl Watcher,
+        watched: &mut HashMap<PathBuf, Vec<String>>,
+    ) {
         let Ok(loops) = self.store.loops(false).await else { return };
         for folder in watched.values_mut() {
             folder.clear();
         }
         for row in &loops {
             for (folder, mode) in folders_of(&row.common_dir) {
-                let rung = watched.entry(folder.clone()).or_insert_with(|| {
-                    if let Err(error) = watcher.watch(&folder, mode) {
-                        tracing::debug!(folder = %folder.display(), %error, "not watched");
-                    }
-                    Vec::new()
-                });
-                rung.push(row.id.clone());
+                if let Some(rung) = watched.get_mut(&folder) {
+                    rung.push(row.id.clone());
+                    continue;
+                }
+                match watcher.watch(&folder, mode) {
+                    Ok(()) => drop(watched.insert(folder, vec![row.id.clone()])),
+                    // Tried again with the next sweep, which finds commits meanwhile.
+                    Err(error) => tracing::debug!(folder = %folder.display(), %error, "not watched"),
+                }
             }
         }
         watched.retain(|folder, loops| {
@@ -116,13 +123,23 @@ fn rung_by(path: &Path, watched: &HashMap<PathBuf, Vec<String>>) -> Vec<String> 
         return Vec::new();
     }
     let in_git_folder = |folder: &Path| {
-        let names = ["HEAD", "packed-refs", "ORIG_HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD", "rebase-merge", "rebase-apply"];
+        let names = [
+            "HEAD",
+            "packed-refs",
+            "ORIG_HEAD",
+            "MERGE_HEAD",
+            "CHERRY_PICK_HEAD",
+            "rebase-merge",
+            "rebase-apply",
+        ];
         path.parent() == Some(folder)
             && path.file_name().is_some_and(|name| names.iter().any(|known| name == *known))
     };
     watched
         .iter()
-        .filter(|(folder, _)| in_git_folder(folder) || (folder.ends_with("refs/heads") && path.starts_with(folder)))
+        .filter(|(folder, _)| {
+            in_git_folder(folder) || (folder.ends_with("refs/heads") && path.starts_with(folder))
+        })
         .flat_map(|(_, loops)| loops.clone())
         .collect()
 }
@@ -134,10 +151,8 @@ mod tests {
     #[test]
     fn only_references_ring() {
         let git = PathBuf::from("/r/.git");
-        let watched: HashMap<PathBuf, Vec<String>> = folders_of(&git)
-            .into_iter()
-            .map(|(folder, _)| (folder, vec!["a".to_owned()]))
-            .collect();
+        let watched: HashMap<PathBuf, Vec<String>> =
+            folders_of(&git).into_iter().map(|(folder, _)| (folder, vec!["a".to_owned()])).collect();
         let rings = |path: &str| !rung_by(Path::new(path), &watched).is_empty();
         assert!(rings("/r/.git/refs/heads/loop/shop"));
         assert!(rings("/r/.git/packed-refs"));

@@ -39,6 +39,12 @@ pub trait Transport: Send + Sync {
         true
     }
 
+    /// Whether [`probe`](Self::probe) can tell an agent that has finished from one that works. Where it cannot, the
+    /// agent counts as working until its section is committed.
+    fn tells_idle(&self) -> bool {
+        true
+    }
+
     /// Returns how the agent's last turn ended, where each turn is a process of its own.
     async fn finished(&self, session: &Session) -> Result<Option<Finished>, TransportError> {
         let _ = session;

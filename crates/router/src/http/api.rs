@@ -8,15 +8,16 @@ use axum::body::Bytes;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use jiff::Timestamp;
-use loop_core::Name;
+use loop_core::{DeliveryState, Name};
 use loop_store::{LedgerLine, LoopRow, NewLoop, SessionRow, TurnRecord};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::problem::Problem;
 use crate::desk::Desk;
+use crate::facts::INTERRUPTED;
 use crate::relay::{Notice, Relayed};
-use crate::steer::{Steer, SteerError, steer};
+use crate::steer::{Steer, SteerError, steer_with};
 
 type Desks = State<Arc<Desk>>;
 type Answered<T> = Result<Json<T>, Problem>;
@@ -129,8 +130,8 @@ pub(crate) async fn forget_session(
     Path((loop_id, agent)): Path<(String, String)>,
 ) -> Answered<Value> {
     let agent = name(&agent)?;
-    desk.store.forget_session(&loop_id, &agent).await.map_err(ours)?;
-    Ok(Json(json!({"status": "ok"})))
+    let forgotten = desk.store.forget_session(&loop_id, &agent).await.map_err(ours)?;
+    Ok(Json(json!({"status": "ok", "forgotten": forgotten})))
 }
 
 fn name(text: &str) -> Result<Name, Problem> {
@@ -146,7 +147,8 @@ pub(crate) async fn steering(
 ) -> Answered<LoopRow> {
     let row = row(&desk, &id).await?;
     let bad = |detail: String| {
-        Problem::new(StatusCode::BAD_REQUEST, "bad-body", format!("`{command}` cannot be read")).detail(detail)
+        Problem::new(StatusCode::BAD_REQUEST, "bad-body", format!("`{command}` cannot be read"))
+            .detail(detail)
     };
     let mut fields = match body.as_ref() {
         [] => serde_json::Map::new(),
@@ -157,27 +159,47 @@ pub(crate) async fn steering(
         fields.insert("after_turn".to_owned(), json!(newest));
     }
     fields.insert("do".to_owned(), json!(command));
-    let command: Steer = serde_json::from_value(Value::Object(fields)).map_err(|error| {
-        bad(error.to_string()).hint("accept, pause, resume, skip, stop, up, down, trust")
-    })?;
+    if !COMMANDS.contains(&command.as_str()) {
+        let title = "there is no steering command of this name";
+        return Err(Problem::new(StatusCode::NOT_FOUND, "unknown-command", title)
+            .hint(format!("there are {}", COMMANDS.join(", "))));
+    }
+    let command: Steer = serde_json::from_value(Value::Object(fields))
+        .map_err(|error| bad(error.to_string()).hint("the detail says which field is missing or wrong"))?;
     let steered = desk.steer(&row, &command).await?;
     Ok(Json(steered))
 }
 
+/// The steering commands.
+const COMMANDS: [&str; 8] = ["accept", "pause", "resume", "skip", "stop", "up", "down", "trust"];
+
 impl Desk {
     /// Does what a person asks: in the store, then to the agents.
     async fn steer(&self, row: &LoopRow, command: &Steer) -> Result<LoopRow, Problem> {
-        let steered = steer(&self.store, &row.id, command, Timestamp::now()).await.map_err(|error| match error {
+        // Not while a decision is being made from how things were before.
+        let seat = self.seats.take(&row.id).await;
+        let steered = steer_with(&self.store, &row.id, command, &self.options.kinds, Timestamp::now()).await;
+        drop(seat);
+        let steered = steered.map_err(|error| match error {
             SteerError::Store(error) => Problem::ours(&error),
             SteerError::UnknownLoop(_) => {
                 Problem::new(StatusCode::NOT_FOUND, "unknown-loop", error.to_string())
             }
-            SteerError::Name(_) | SteerError::Config(_) => {
+            SteerError::Name(_) | SteerError::Config(_) | SteerError::Figure(_) => {
                 Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "refused", error.to_string())
             }
         })?;
-        if matches!(command, Steer::Stop { .. }) {
-            self.interrupt_all(&steered).await;
+        match command {
+            Steer::Stop { .. } => self.interrupt_all(&steered).await,
+            Steer::Resume { .. } => {
+                // The limit for one turn starts afresh too.
+                let open = self.store.open_deliveries(Some(&row.id)).await.map_err(ours)?;
+                open.iter().for_each(|delivery| self.worked.forget(&delivery.id));
+            }
+            _ => {}
+        }
+        if let Ok(Some(event)) = self.store.last_events(&row.id, 1).await.map(|mut events| events.pop()) {
+            self.announce(Some(&row.id), event.at, &event.kind, &event.text);
         }
         self.ring(&row.id, "person");
         self.bell.notify_waiters();
@@ -189,10 +211,21 @@ impl Desk {
         let Ok(config) = self.config_of(row) else { return };
         let Ok(open) = self.store.open_deliveries(Some(&row.id)).await else { return };
         for delivery in open.iter().filter(|delivery| delivery.state.is_out()) {
-            if let Ok(Ok(reached)) = self.reach(row, &config, &delivery.agent).await
-                && let Err(error) = reached.transport.interrupt(&reached.session).await
-            {
-                tracing::warn!(agent = %delivery.agent, %error, "an agent cannot be interrupted");
+            let Ok(Ok(reached)) = self.reach(row, &config, &delivery.agent).await else { continue };
+            let interrupted = reached.transport.interrupt(&reached.session);
+            let done = match tokio::time::timeout(self.options.send_limit, interrupted).await {
+                Ok(Ok(())) => self.move_on(&delivery.id, DeliveryState::Unanswered, Some(INTERRUPTED)).await,
+                Ok(Err(error)) => {
+                    let text = format!("{} could not be interrupted: {error}", delivery.agent);
+                    self.say(Some(&row.id), "steer", &text).await.map(|()| false)
+                }
+                Err(_) => {
+                    let text = format!("{} did not stop in time", delivery.agent);
+                    self.say(Some(&row.id), "steer", &text).await.map(|()| false)
+                }
+            };
+            if let Err(error) = done {
+                tracing::error!(delivery = delivery.id, %error, "the ledger cannot be written");
             }
         }
     }
@@ -202,7 +235,7 @@ impl Desk {
 pub(crate) async fn end_loop(State(desk): Desks, Path(id): Path<String>) -> Answered<Value> {
     let row = row(&desk, &id).await?;
     desk.store.end_loop(&row.id, Timestamp::now()).await.map_err(ours)?;
-    desk.readers.close(&row.id).await;
+    desk.seats.close(&row.id).await;
     desk.loops_changed.notify_one();
     Ok(Json(json!({"status": "ok"})))
 }

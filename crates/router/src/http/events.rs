@@ -12,7 +12,9 @@ use tokio_stream::wrappers::BroadcastStream;
 use crate::desk::Desk;
 
 /// One event per line of news. A listener that falls behind is told how many it missed and goes on.
-pub(crate) async fn events(State(desk): State<Arc<Desk>>) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
+pub(crate) async fn events(
+    State(desk): State<Arc<Desk>>,
+) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
     let stop = desk.stop.clone();
     let news = BroadcastStream::new(desk.news.subscribe())
         .map(|news| {

@@ -23,7 +23,7 @@ pub(crate) async fn guard(State(desk): State<Arc<Desk>>, request: Request, next:
         desk.counters.refused.inc();
         return Problem::new(StatusCode::UNAUTHORIZED, "no-key", "this request needs the router's key")
             .hint("`loop key` prints the name of a file for `curl -K`; or send `Authorization: Bearer KEY`")
-            .into_response();
+            .wanting_a_key();
     }
     next.run(request).await
 }
@@ -73,7 +73,9 @@ mod tests {
         for good in ["127.0.0.1", "127.0.0.1:5679", "localhost:1", "[::1]:5679", "[::1]"] {
             assert!(is_loopback_name(good), "{good}");
         }
-        for bad in ["evil.example", "127.0.0.1.evil.example:5679", "localhost.evil:1", "", "::1", "127.0.0.1:x"] {
+        for bad in
+            ["evil.example", "127.0.0.1.evil.example:5679", "localhost.evil:1", "", "::1", "127.0.0.1:x"]
+        {
             assert!(!is_loopback_name(bad), "{bad}");
         }
     }

@@ -4,6 +4,7 @@ mod api;
 mod events;
 mod guard;
 mod problem;
+mod serve;
 mod webhook;
 
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::IntoResponse;
 use axum::routing::{delete, get, post};
 use serde_json::{Value, json};
@@ -24,6 +25,7 @@ use tower_http::timeout::TimeoutLayer;
 
 use crate::desk::Desk;
 use problem::Problem;
+pub(crate) use serve::{CONNECTIONS, serve};
 
 /// The most that a body may have, in bytes: a `loop.yaml` fits in, a STATUS.md need not.
 const BODY_LIMIT: usize = 256 * 1024;
@@ -55,26 +57,26 @@ pub(crate) fn service(desk: Arc<Desk>) -> axum::Router {
         .merge(unbounded)
         .fallback(nowhere)
         .method_not_allowed_fallback(wrong_method)
-        .layer(axum::middleware::from_fn_with_state(Arc::clone(&desk), guard::guard))
         .layer(
             ServiceBuilder::new()
                 .layer(CatchPanicLayer::new())
+                // Before anything is waited for: who has no key must not keep others waiting.
+                .layer(axum::middleware::from_fn_with_state(Arc::clone(&desk), guard::guard))
                 .layer(GlobalConcurrencyLimitLayer::new(AT_ONCE))
-                .layer(RequestBodyLimitLayer::new(BODY_LIMIT))
-                .layer(SetResponseHeaderLayer::overriding(
-                    header::CACHE_CONTROL,
-                    HeaderValue::from_static("no-store"),
-                ))
-                .layer(SetResponseHeaderLayer::overriding(
-                    header::X_CONTENT_TYPE_OPTIONS,
-                    HeaderValue::from_static("nosniff"),
-                ))
-                .layer(SetResponseHeaderLayer::overriding(
-                    header::CONTENT_SECURITY_POLICY,
-                    HeaderValue::from_static("default-src 'none'"),
-                )),
+                .layer(RequestBodyLimitLayer::new(BODY_LIMIT)),
+        )
+        .layer(axum::middleware::map_response(problem::of_any_error))
+        .layer(
+            ServiceBuilder::new()
+                .layer(always(header::CACHE_CONTROL, "no-store"))
+                .layer(always(header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
+                .layer(always(header::CONTENT_SECURITY_POLICY, "default-src 'none'")),
         )
         .with_state(desk)
+}
+
+fn always(name: HeaderName, value: &'static str) -> SetResponseHeaderLayer<HeaderValue> {
+    SetResponseHeaderLayer::overriding(name, HeaderValue::from_static(value))
 }
 
 async fn health(State(desk): State<Arc<Desk>>) -> Json<Value> {
@@ -93,4 +95,5 @@ async fn nowhere() -> Problem {
 
 async fn wrong_method() -> Problem {
     Problem::new(StatusCode::METHOD_NOT_ALLOWED, "wrong-method", "this path does not answer this method")
+        .hint("the `Allow` header has the methods that it answers")
 }

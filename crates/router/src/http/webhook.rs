@@ -26,14 +26,15 @@ pub(crate) async fn agent_loop(State(desk): State<Arc<Desk>>, body: Bytes) -> Re
         desk.check_author(&row, &ring.author)?;
     }
     let from = if ring.repo.is_some() { "hook" } else { "webhook" };
-    let relayed = desk
-        .relay(&Notice { loop_id: row.id.clone(), from })
-        .await
-        .map_err(|error| Problem::ours(&error))?;
+    let relayed =
+        desk.relay(&Notice { loop_id: row.id.clone(), from }).await.map_err(|error| Problem::ours(&error))?;
     let answer = match relayed {
-        Relayed::Nothing(why) => {
-            Answer { status: "ok".to_owned(), state: Some(row.state), reason: Some(plain(&why).into_owned()), ..Answer::default() }
-        }
+        Relayed::Nothing(why) => Answer {
+            status: "ok".to_owned(),
+            state: Some(row.state),
+            reason: Some(plain(&why).into_owned()),
+            ..Answer::default()
+        },
         Relayed::Read { observed, recorded } => {
             let decision = &observed.decided.decision;
             let (text, _) = crate::relay::headline(decision);
@@ -49,11 +50,22 @@ pub(crate) async fn agent_loop(State(desk): State<Arc<Desk>>, body: Bytes) -> Re
                 && observed.start.as_ref().is_none_or(|start| start.as_str() != commit)
             {
                 let short: String = commit.chars().take(7).collect();
-                answer.lines.push(format!("commit {} is not on {}, where the loop lives", plain(&short), row.branch));
+                answer.lines.push(format!(
+                    "commit {} is not on {}, where the loop lives",
+                    plain(&short),
+                    row.branch
+                ));
+            }
+            if let Decision::Wake { agent, .. } = decision
+                && recorded.delivery.is_none()
+            {
+                let text = format!("it is the turn of {agent}, but the loop is down; `loop up` wakes it");
+                answer.reason = Some(text);
             }
             // A commit is often seen by the watch on references before its own hook rings: new is what no ring
             // was told before.
             if let Decision::Wake { agent, .. } = decision
+                && recorded.delivery.is_some()
                 && desk.rung.is_new(&row.id, &format!("{}/{}", observed.status.turns.len(), decision.key()))
             {
                 answer.target = Some(agent.to_string());
@@ -80,8 +92,8 @@ impl Ring {
         if body.is_empty() {
             return Err(bad("the body is empty"));
         }
-        let value: Value =
-            serde_json::from_slice(body).map_err(|error| bad("the body is no JSON").detail(error.to_string()))?;
+        let value: Value = serde_json::from_slice(body)
+            .map_err(|error| bad("the body is no JSON").detail(error.to_string()))?;
         let Some(fields) = value.as_object() else { return Err(bad("the body is no JSON object")) };
         let text = |name: &str| match fields.get(name) {
             None | Some(Value::Null) => Ok(None),
@@ -108,9 +120,13 @@ impl Desk {
                     .max_by_key(|row| row.worktree.components().count())
                     .cloned()
                     .ok_or_else(|| {
-                        Problem::new(StatusCode::NOT_FOUND, "unknown-repository", "no loop is known in this repository")
-                            .detail(plain(repo).chars().take(300).collect::<String>())
-                            .hint("`loop up` in the repository makes its loop known")
+                        Problem::new(
+                            StatusCode::NOT_FOUND,
+                            "unknown-repository",
+                            "no loop is known in this repository",
+                        )
+                        .detail(plain(repo).chars().take(300).collect::<String>())
+                        .hint("`loop up` in the repository makes its loop known")
                     })
             }
             None => match loops.as_slice() {
@@ -135,8 +151,12 @@ impl Desk {
             return Ok(());
         }
         let names: Vec<&str> = cast.names().map(loop_core::Name::as_str).collect();
-        Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "unknown-author", "nobody of this name takes part")
-            .detail(plain(author).chars().take(80).collect::<String>())
-            .hint(format!("the names of this loop: {}", names.join(", "))))
+        Err(Problem::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "unknown-author",
+            "nobody of this name takes part",
+        )
+        .detail(plain(author).chars().take(80).collect::<String>())
+        .hint(format!("the names of this loop: {}", names.join(", "))))
     }
 }

@@ -68,6 +68,10 @@ impl Transport for Command {
         Ok(Presence::Idle)
     }
 
+    fn tells_idle(&self) -> bool {
+        false
+    }
+
     async fn wake(
         &self,
         session: &Session,
