@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::StatusError;
 
-/// A checked text without BOM, in which every line ends with `\n` or `\r\n`.
+/// A checked text without BOM, in which every line ends with `\n` or `\r\n`, for the parser's eyes.
 ///
 /// Offsets into it are offsets into the file, less [`Source::bom`].
 #[derive(Debug)]
@@ -30,7 +30,7 @@ impl<'a> Source<'a> {
         }
         let text = whole.strip_prefix('\u{feff}').unwrap_or(whole);
         let bom = whole.len() - text.len();
-        let text = lone_returns_as_newlines(text);
+        let text = plain_end_tags(lone_returns_as_newlines(text));
         let lines = Lines::of(&text);
         Ok(Self { text, bom, lines })
     }
@@ -60,6 +60,27 @@ fn lone_returns_as_newlines(text: &str) -> Cow<'_, str> {
     for piece in pieces {
         changed.push(if piece.starts_with('\n') { '\r' } else { '\n' });
         changed.push_str(piece);
+    }
+    Cow::Owned(changed)
+}
+
+/// `</PRE>` ends `<pre>` in CommonMark, but the parser knows the four end tags that matter in lower case alone.
+fn plain_end_tags(text: Cow<'_, str>) -> Cow<'_, str> {
+    const TAGS: [&str; 4] = ["</pre>", "</script>", "</style>", "</textarea>"];
+    let shouted = |at: usize| {
+        TAGS.iter().find(|tag| {
+            let found = text.as_bytes().get(at..at + tag.len()).unwrap_or_default();
+            found.eq_ignore_ascii_case(tag.as_bytes()) && found != tag.as_bytes()
+        })
+    };
+    let found: Vec<(usize, &str)> =
+        text.match_indices("</").filter_map(|(at, _)| shouted(at).map(|tag| (at, *tag))).collect();
+    if found.is_empty() {
+        return text;
+    }
+    let mut changed = text.into_owned();
+    for (at, tag) in found {
+        changed.replace_range(at..at + tag.len(), tag);
     }
     Cow::Owned(changed)
 }
@@ -117,6 +138,12 @@ mod tests {
         assert_eq!(source.text, "a\nb\r\nc\n");
         assert_eq!(source.bom, 3);
         assert_eq!([0, 2, 5, 7].map(|offset| source.lines.number(offset)), [1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn end_tags_are_known_in_any_case() {
+        let source = Source::read("<PRE>\n</Pre> </SCRIPT></B>".as_bytes()).unwrap();
+        assert_eq!(source.text, "<PRE>\n</pre> </script></B>");
     }
 
     #[test]

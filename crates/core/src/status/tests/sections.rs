@@ -34,6 +34,13 @@ fn what_starts_a_section() {
     check("## CC: a\r\rx\r## Codex: b\r", &["CC: a", "Codex: b"]);
     check("- item\n## CC: a\n> quote\n## Codex: b", &["CC: a", "Codex: b"]);
     check("</details>\n\n## CC: a", &["CC: a"]);
+    check("<PRE>\nx\n</PRE>\n\n## CC: a", &["CC: a"]);
+    check("[foo]:\n## CC: a", &["CC: a"]);
+    check("[foo]: /u 'x\n## CC: a\n'", &["CC: a"]);
+    check("[foo\n## CC: a\n]: /u", &["CC: a"]);
+    check("`x\n## CC: a\n`", &["CC: a"]);
+    check("<b x='\n## CC: a\n'>", &["CC: a"]);
+    check("text <!-- x\n## CC: a\n-->", &["CC: a"]);
     check("- ```\n  open in an item\n\n## CC: a", &["CC: a"]);
     check(
         "## CC -> Dana: a\n## CC -> Hermes: b\n## CC -> CC: c",
