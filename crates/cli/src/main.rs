@@ -6,6 +6,7 @@ mod commands;
 mod daemon;
 mod demo;
 mod failure;
+mod giving_back;
 mod here;
 mod launch;
 mod notifier;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use loop_git::Repo;
-use loop_store::{Store, Write, WriteKind};
+use loop_store::{Store, Write, WriteKind, WriteRow};
 
 use crate::failure::Failure;
 
@@ -158,6 +158,28 @@ pub(crate) fn foresee(write: &Write, gone: &HashSet<PathBuf>) -> TakenBack {
             Err(error) => TakenBack::Kept(error.to_string()),
         },
     }
+}
+
+/// The journal's rows for a repository, all of its worktrees included, the newest first.
+pub(crate) async fn rows_of(store: &Store, repo: &Repo) -> Result<Vec<WriteRow>, Failure> {
+    let place = repo.place();
+    let worktrees = worktrees(store, &place.common_dir).await?;
+    let rows = store.list_writes(None).await?;
+    let ours = |row: &WriteRow| {
+        let of = row.write.repo.as_deref();
+        of.is_some_and(|of| of == place.worktree || worktrees.contains(of) || common_dir(of) == Some(place.common_dir.clone()))
+    };
+    Ok(rows.into_iter().filter(ours).collect())
+}
+
+/// The worktrees of a repository in which loops are or were; also those whose folder is gone.
+async fn worktrees(store: &Store, common_dir: &Path) -> Result<HashSet<PathBuf>, Failure> {
+    let loops = store.loops(true).await?;
+    Ok(loops.into_iter().filter(|row| row.common_dir == common_dir).map(|row| row.worktree).collect())
+}
+
+fn common_dir(worktree: &Path) -> Option<PathBuf> {
+    Repo::discover(worktree).ok().map(|repo| repo.place().common_dir.clone())
 }
 
 fn hash(bytes: &[u8]) -> String {
