@@ -68,14 +68,18 @@ pub(crate) fn words(pieces: &[Piece<'_>], source: &str) -> Words {
 
 /// Reads the words as `Name: …` or `Name -> Target: …`, if the name is known.
 pub(crate) fn section<'c>(words: &Words, cast: &'c Cast) -> Option<SectionTitle<'c>> {
-    let before = words.before.as_deref()?;
-    let arrow = ["->", "→"].iter().filter_map(|arrow| Some((before.find(arrow)?, arrow.len()))).min();
-    let (name, target) = match arrow {
-        Some((at, length)) => (before[..at].trim(), Some(before[at + length..].trim().to_owned())),
-        None => (before, None),
-    };
+    let (name, target) = name_and_target(words.before.as_deref()?);
     let (author, role) = cast.find(name)?;
-    Some(SectionTitle { author, role, target })
+    Some(SectionTitle { author, role, target: target.map(str::to_owned) })
+}
+
+/// Splits what stands before the colon at its arrow.
+pub(crate) fn name_and_target(before: &str) -> (&str, Option<&str>) {
+    let arrow = ["->", "→"].iter().filter_map(|arrow| Some((before.find(arrow)?, arrow.len()))).min();
+    match arrow {
+        Some((at, length)) => (before[..at].trim(), Some(before[at + length..].trim())),
+        None => (before, None),
+    }
 }
 
 /// Whether the heading looks like a section of an unknown name: some words, then a colon.

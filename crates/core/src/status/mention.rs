@@ -198,14 +198,14 @@ fn mend(why: &Why<'_>) -> String {
     match why {
         Why::BelowName { name, .. } | Why::BelowNearName { name, .. } => format!(
             "if that heading was meant as a section, write it as `## {name}: what was done`; if not, make it a \
-             `###` heading or leave the name out. "
+             `###` heading or leave the name out; "
         ),
-        Why::Followed { line, .. } => format!("move or remove what stands from line {line} on. "),
+        Why::Followed { line, .. } => format!("move or remove what stands from line {line} on; "),
         Why::Hidden { hidden: Hidden::Element { name, .. }, .. } => {
-            format!("close it with `</{name}>` above the verdict. ")
+            format!("close it with `</{name}>` above the verdict; ")
         }
         Why::Hidden { hidden: Hidden::Unended { what, .. }, .. } => {
-            format!("end the {what} above the verdict. ")
+            format!("end the {what} above the verdict; ")
         }
         _ => String::new(),
     }
@@ -216,15 +216,14 @@ fn how(word: &str, why: &Why<'_>) -> String {
     if let Why::NotAnAgent { .. } = why {
         return "an agent ends the loop with a section of its own, a person with `loop accept`".to_owned();
     }
-    let (act, line) = if word == PASS {
-        ("pass", "`REVIEW-PASS` (or `REVIEW-PASS 3f9c2ab` with the reviewed commit)")
-    } else {
-        ("hold the loop for a person", "`REVIEW-BLOCKED: the reason`")
-    };
-    format!(
-        "to {act}, write {line} as the section's last line: at the start of the line, in capitals, with nothing \
-         else on it and nothing below it"
-    )
+    if word == PASS {
+        return "to pass, write `REVIEW-PASS` (or `REVIEW-PASS 3f9c2ab` with the reviewed commit) as the section's last \
+                line: at the start of the line, in capitals, with nothing else on it and nothing below it"
+            .to_owned();
+    }
+    "to hold the loop for a person, write `REVIEW-BLOCKED: the reason` as the section's last paragraph: at the start of \
+     a line, in capitals, with nothing below it"
+        .to_owned()
 }
 
 /// The beginning of a text that may be long.

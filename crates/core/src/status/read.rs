@@ -149,23 +149,29 @@ fn bad_target(line: usize, target: &str, cast: &Cast) -> Diagnostic {
 /// What to say about a level-2 heading that starts no section, if it looks as if it should.
 fn no_section(line: usize, words: &Words, naming: Option<&Naming<'_>>, cast: &Cast) -> Option<Diagnostic> {
     let looks = heading::looks_like_section(words);
-    let meant = match naming {
+    let named = match naming {
         Some(Naming::Word(name)) => Some(*name),
         Some(Naming::Near(name, _)) if looks => Some(*name),
-        _ if looks => words.before.as_deref().and_then(|before| heading::nearest(before, cast)),
+        _ if looks => None,
         _ => return None,
     };
-    let names: Vec<String> = cast.names().map(ToString::to_string).collect();
-    let message = match (words.before.as_deref(), naming) {
-        (_, Some(Naming::Word(name))) => {
-            format!("`## {}` names {name} and starts no section", words.all.trim())
+    let written = words.before.as_deref().map(|before| heading::name_and_target(before).0);
+    let meant = written.and_then(|written| heading::nearest(written, cast)).or(named);
+    let message = match (written, naming) {
+        (Some(written), None | Some(Naming::Near(..))) => {
+            format!("`{written}` is nobody's name here, so this heading starts no section")
         }
-        (Some(before), _) => format!("`{before}` is nobody's name here, so this heading starts no section"),
-        (None, _) => return None,
+        _ => format!("`## {}` names a participant and starts no section", words.all.trim()),
     };
     let hint = match meant {
-        Some(name) => format!("a section of {name} starts with `## {name}: what was done`"),
-        None => format!("nothing to do unless a section is meant; known names: {}", names.join(", ")),
+        Some(name) => format!("if a section of {name} is meant, start it with `## {name}: what was done`"),
+        None => {
+            let names: Vec<String> = cast.names().map(ToString::to_string).collect();
+            format!(
+                "if a section is meant, start it with a known name ({}); if not, all is well",
+                names.join(", ")
+            )
+        }
     };
     Some(Diagnostic { line, code: Code::UnknownAgent, message, hint })
 }

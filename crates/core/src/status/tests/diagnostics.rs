@@ -51,6 +51,9 @@ fn headings() {
     check("## CC: a\n\n##\u{3000}Codex: b\n", &["3 unknown-agent"]);
     check("## CC: a\n\n##Notes: b\n\n```\n##Codex: b\n```\n", &[]);
     check_words("## Codx: b", &["`Codx`", "`## Codex: what was done`"]);
+    check_words("## Codx -> CC: b", &["names a participant", "`## Codex: what was done`"]);
+    check_words("## Codex – b", &["names a participant", "`## Codex: what was done`"]);
+    check_words("## Whoever: b", &["`Whoever` is nobody's name", "(CC, Codex, OpenCode, Hermes, Dana)"]);
     check_words("## CC -> Codx: b", &["`Codx`", "did you mean Codex?", "CC, Codex, OpenCode, Hermes, Dana"]);
 }
 
