@@ -35,7 +35,8 @@ pub(crate) async fn run(world: &World, args: Args) -> Done {
         (client, rows)
     } else {
         let (client, here) = Here::with_client(world).await?;
-        (client, vec![here.known_row()?.clone()])
+        // After `loop archive` there is no loop here any more; what still runs is stopped all the same.
+        (client, here.row.into_iter().collect())
     };
     let mut closed = 0;
     for row in &rows {
