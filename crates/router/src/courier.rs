@@ -76,6 +76,9 @@ impl Desk {
         if let Some(why) = self.author_still_works(&row, &config, &delivery).await? {
             return self.wait(&row, &delivery, &why, false).await;
         }
+        if let Some(why) = self.another_still_works(&row, &config, &delivery).await? {
+            return self.wait(&row, &delivery, &why, false).await;
+        }
         let mut reached = match self.reach(&row, &config, &delivery.agent).await? {
             Ok(reached) => reached,
             Err(why) => return self.wait(&row, &delivery, &why, false).await,
@@ -140,6 +143,25 @@ impl Desk {
                 Ok(Presence::Idle | Presence::Gone(_) | Presence::Shell(_) | Presence::Waiting)
             );
         Ok((!settled).then(|| format!("{} has not finished its turn yet", turn.author)))
+    }
+
+    /// A section out of turn does not end the turn of an agent that was woken before it: as long as that one is
+    /// seen at work it is waited for. `turn_minutes` bounds that.
+    async fn another_still_works(
+        &self,
+        row: &LoopRow,
+        config: &Config,
+        delivery: &Delivery,
+    ) -> Result<Option<String>, StoreError> {
+        let open = self.store.open_deliveries(Some(&row.id)).await?;
+        for other in open.iter().filter(|other| other.state.is_out() && other.agent != delivery.agent) {
+            if let Ok(reached) = self.reach(row, config, &other.agent).await?
+                && let Ok(Presence::Busy | Presence::Asks { .. }) = self.probe(&reached).await
+            {
+                return Ok(Some(format!("{} is still at work", other.agent)));
+            }
+        }
+        Ok(None)
     }
 
     /// Types, and records every step before the next one is made.
