@@ -49,6 +49,8 @@ pub(crate) struct Timings {
     ask: Option<Seconds>,
     /// How long a wake may wait for anything else before a person is told.
     wait: Option<Seconds>,
+    /// The pause after the first failed try to wake.
+    retry: Option<Seconds>,
 }
 
 impl Timings {
@@ -64,6 +66,7 @@ impl Timings {
         set(&mut options.quiet, self.quiet);
         set(&mut options.ask_patience, self.ask);
         set(&mut options.wait_patience, self.wait);
+        set(&mut options.first_pause, self.retry);
     }
 }
 
