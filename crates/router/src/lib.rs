@@ -52,7 +52,7 @@ pub use courier::needs_a_person;
 pub use desk::{Desk, News};
 pub use key::Key;
 pub use options::Options;
-pub use session::agent_environment;
+pub use session::{agent_environment, transport_session};
 
 /// Why a router does not start.
 #[derive(Debug, thiserror::Error)]

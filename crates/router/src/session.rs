@@ -1,6 +1,7 @@
 //! Finding the session of an agent: its transport, its address and what it may see.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use loop_core::config::Agent;
@@ -45,6 +46,33 @@ pub fn agent_environment(agent: &Agent, available: &BTreeMap<String, String>) ->
     built
 }
 
+/// Puts together what a transport needs to reach an agent: its registered session, its entry in `loop.yaml`, and
+/// its environment out of `available`.
+pub fn transport_session(
+    row: &LoopRow,
+    config: &Config,
+    agent: &Agent,
+    session: &SessionRow,
+    available: &BTreeMap<String, String>,
+    state_dir: &Path,
+) -> Session {
+    Session {
+        loop_id: row.id.clone(),
+        agent: agent.name.clone(),
+        kind: session.transport.clone(),
+        address: serde_json::from_str(&session.address).unwrap_or(serde_json::Value::Null),
+        workdir: row.worktree.clone(),
+        profile: agent.profile.clone(),
+        command: agent.command.clone(),
+        permissions: agent.permissions,
+        env: agent_environment(agent, available),
+        conversation: session.conversation.clone(),
+        outputs: state_dir.join("outputs").join(&row.id),
+        git_dir: Some(row.common_dir.clone()),
+        verify: config.verify.as_ref().map(|words| words.join(" ")),
+    }
+}
+
 impl Desk {
     /// Finds how `agent` is reached now. `Ok(Err(why))`: it is not, in words for a person.
     pub(crate) async fn reach(
@@ -69,25 +97,15 @@ impl Desk {
         let Some(transport) = self.transports.get(&session.transport) else {
             return Ok(Err(format!("no transport `{}` is known here", session.transport)));
         };
-        let address = serde_json::from_str(&session.address).unwrap_or(serde_json::Value::Null);
-        Ok(Ok(Reached {
-            transport: Arc::clone(transport),
-            session: Session {
-                loop_id: row.id.clone(),
-                agent: entry.name.clone(),
-                kind: session.transport.clone(),
-                address,
-                workdir: row.worktree.clone(),
-                profile: entry.profile.clone(),
-                command: entry.command.clone(),
-                permissions: entry.permissions,
-                env: agent_environment(entry, &self.options.agent_env),
-                conversation: session.conversation.clone(),
-                outputs: self.options.state_dir.join("outputs").join(&row.id),
-                git_dir: Some(row.common_dir.clone()),
-                verify: config.verify.as_ref().map(|words| words.join(" ")),
-            },
-        }))
+        let session = transport_session(
+            row,
+            config,
+            entry,
+            &session,
+            &self.options.agent_env,
+            &self.options.state_dir,
+        );
+        Ok(Ok(Reached { transport: Arc::clone(transport), session }))
     }
 
     /// Writes down the conversation that the agent's last run began, so that the next one goes on in it.

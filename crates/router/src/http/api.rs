@@ -281,11 +281,14 @@ pub(crate) async fn capture(
     let reached = desk.reach(&row, &config, &agent).await.map_err(ours)?.map_err(refused)?;
     let presence = reached.transport.probe(&reached.session).await;
     let text = reached.transport.capture(&reached.session).await.unwrap_or_default();
+    let presence_json = json!(presence.as_ref().ok());
     let state = match presence {
         Ok(presence) => crate::courier::describe(&agent, &presence),
         Err(error) => error.to_string(),
     };
-    Ok(Json(json!({"agent": agent, "transport": reached.session.kind, "state": state, "text": text})))
+    Ok(Json(json!({
+        "agent": agent, "transport": reached.session.kind, "state": state, "presence": presence_json, "text": text,
+    })))
 }
 
 /// Stops the router, gracefully.
