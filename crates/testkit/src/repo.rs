@@ -23,6 +23,12 @@ impl TestRepo {
         repo
     }
 
+    /// The same in another folder that is there already, for example a linked worktree of it.
+    #[must_use]
+    pub fn at(&self, path: &Path) -> Self {
+        Self { path: path.to_owned(), env: self.env.clone() }
+    }
+
     /// Its working tree.
     pub fn path(&self) -> &Path {
         &self.path

@@ -16,7 +16,7 @@ pub(crate) fn find(program: &str, env: &BTreeMap<String, String>, folder: &Path)
 }
 
 /// Returns the name of the interpreter in a script's first line (`#!/usr/bin/env bash` is `bash`).
-pub(crate) fn interpreter(path: &Path) -> Option<String> {
+fn interpreter(path: &Path) -> Option<String> {
     let mut head = [0; 256];
     let length = fs::File::open(path).ok()?.read(&mut head).ok()?;
     let text = String::from_utf8_lossy(head.get(..length)?).into_owned();
@@ -24,6 +24,12 @@ pub(crate) fn interpreter(path: &Path) -> Option<String> {
     let first = base_name(words.next()?);
     let name = if first == "env" { words.find(|word| !word.starts_with('-')).map(base_name)? } else { first };
     Some(name.to_owned())
+}
+
+/// Names under which `program` will run: its own, and its interpreter's where it is a script.
+pub(crate) fn names(program: &str, env: &BTreeMap<String, String>, folder: &Path) -> Vec<String> {
+    let interpreter = find(program, env, folder).and_then(|path| interpreter(&path));
+    std::iter::once(base_name(program).to_owned()).chain(interpreter).collect()
 }
 
 /// The last part of a program's path.

@@ -1,10 +1,11 @@
 //! Where nothing may be typed, nothing is.
 
+use loop_testkit::eventually_async;
 use loop_testkit::script::{Script, Step};
 use loop_transport::tmux::{NotReady, PaneId, Tags};
 use loop_transport::{Presence, TransportError};
 
-use crate::stage::{Stage, gated};
+use crate::stage::{LONG, Stage, gated};
 
 /// Wakes and expects the refusal, with nothing typed.
 async fn refused(stage: &Stage, expected: Presence) {
@@ -82,8 +83,15 @@ async fn an_ended_program_and_a_closed_window_are_gone() {
     let script = Script::of([vec![Step::Exit(7)]]);
     let Some(stage) = Stage::open(&script).await else { return };
     let _ = stage.wake().await;
-    stage.until(Presence::Gone("its program has ended (exit 7)".into())).await;
-    refused(&stage, Presence::Gone("its program has ended (exit 7)".into())).await;
+    let gone = eventually_async("the program's end", LONG, || async {
+        match stage.probe().await {
+            gone @ Presence::Gone(_) => Ok(gone),
+            other => Err(format!("{other:?}")),
+        }
+    })
+    .await;
+    assert!(matches!(&gone, Presence::Gone(why) if why.contains("its program has ended")), "{gone:?}");
+    assert!(matches!(stage.wake().await, Err(TransportError::NotNow(Presence::Gone(_)))));
     assert!(stage.transport.capture(&stage.session).await.unwrap().contains("loop-fake-agent plays CC"));
     stage.server.kill_window(&stage.pane).await.unwrap();
     let presence = stage.probe().await;

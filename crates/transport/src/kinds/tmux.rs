@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, sleep};
 
 use super::{Options, Row};
-use crate::search_path::{base_name, find, interpreter};
+use crate::search_path::names;
 use crate::tmux::{Eye, Pane, PaneId, PaneLock, Server, Tags, TmuxError, send};
 use crate::transport::{Presence, Progress, Receipt, Session, Transport, TransportError, Wake};
 
@@ -108,11 +108,8 @@ fn trouble(error: &TmuxError) -> TransportError {
 /// How to read the session's window. A script runs under its interpreter's name, so that counts as its own.
 fn eye(session: &Session) -> Eye<'_> {
     let argv = session.command.as_ref().unwrap_or(&session.profile.start);
-    let mut programs = Vec::new();
-    if let Some(program) = argv.first() {
-        programs.push(base_name(program).to_owned());
-        programs.extend(find(program, &session.env, &session.workdir).and_then(|path| interpreter(&path)));
-    }
+    let program = argv.first();
+    let programs = program.map(|program| names(program, &session.env, &session.workdir)).unwrap_or_default();
     Eye::new(&session.profile, programs)
 }
 

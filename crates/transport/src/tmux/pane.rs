@@ -70,7 +70,7 @@ pub struct Pane {
     pub pid: Option<u32>,
     /// Whether its command has ended.
     pub dead: bool,
-    /// How it ended (`exit 1`, `signal 9`).
+    /// How it ended (`exit 1`, `signal 9`), as far as it is known.
     pub ended: String,
     /// Whether a person looks at its history: keys would go there.
     pub in_mode: bool,
@@ -82,6 +82,8 @@ pub struct Pane {
     pub tags: Option<Tags>,
     /// Whether it only holds a place for an agent's window.
     pub placeholder: bool,
+    /// Names under which the program that was started in it runs.
+    pub programs: Vec<String>,
     /// The socket of its server.
     pub socket: PathBuf,
     /// Its title.
@@ -91,7 +93,7 @@ pub struct Pane {
 /// A character that stands in no name: other separators are changed by one version of tmux or another.
 const SEPARATOR: char = '\u{241e}';
 
-const FIELDS: [&str; 15] = [
+const FIELDS: [&str; 16] = [
     "pane_id",
     "pane_pid",
     "pane_dead",
@@ -101,6 +103,7 @@ const FIELDS: [&str; 15] = [
     "@loop_id",
     "@loop_agent",
     "@loop_placeholder",
+    "@loop_programs",
     "session_name",
     "pane_current_command",
     "socket_path",
@@ -128,6 +131,7 @@ fn read(line: &str) -> Option<Pane> {
         loop_id,
         agent,
         place,
+        programs,
         session,
         command,
         socket,
@@ -139,6 +143,8 @@ fn read(line: &str) -> Option<Pane> {
         return None;
     };
     let ended = match (*dead, *signal, *status) {
+        // The terminal is closed before the status is known, and tmux 3.3 sometimes never learns it.
+        ("1", "", "") => "how is not known".to_owned(),
         ("1", "", status) => format!("exit {status}"),
         ("1", signal, _) => format!("signal {signal}"),
         _ => String::new(),
@@ -156,6 +162,7 @@ fn read(line: &str) -> Option<Pane> {
         path: PathBuf::from(path),
         tags,
         placeholder: *place == "1",
+        programs: programs.split(' ').filter(|name| !name.is_empty()).map(str::to_owned).collect(),
         socket: PathBuf::from(socket),
         title: (*title).to_owned(),
     })
@@ -286,14 +293,17 @@ mod tests {
 
     #[test]
     fn a_listed_pane_is_read() {
-        let line = |fields: [&str; 15]| fields.join(&SEPARATOR.to_string());
+        let line = |fields: [&str; 16]| fields.join(&SEPARATOR.to_string());
         let pane = read(&line([
-            "%3", "42", "0", "", "", "1", "l1", "小明", "", "loop-x", "-bash", "/tmp/s", "CC", "/a b", "t␞x",
+            "%3", "42", "0", "", "", "1", "l1", "小明", "", "a bash", "loop-x", "-bash", "/tmp/s", "CC",
+            "/a b", "t␞x",
         ]))
         .unwrap();
         assert_eq!(pane.tags.as_ref().unwrap().agent.as_str(), "小明");
         assert_eq!((pane.command.as_str(), pane.in_mode, pane.title.as_str()), ("bash", true, "t␞x"));
-        let dead = read(&line(["%3", "42", "1", "7", "", "0", "", "", "", "s", "", "", "", "", ""])).unwrap();
+        assert_eq!(pane.programs, ["a", "bash"]);
+        let dead =
+            read(&line(["%3", "42", "1", "7", "", "0", "", "", "", "", "s", "", "", "", "", ""])).unwrap();
         assert_eq!((dead.dead, dead.ended.as_str(), dead.tags), (true, "exit 7", None));
         assert_eq!(read("%3"), None);
     }

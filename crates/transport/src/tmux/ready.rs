@@ -63,7 +63,8 @@ impl<'a> Eye<'a> {
         if pane.dead {
             return Presence::Gone(format!("its program has ended ({})", pane.ended));
         }
-        if SHELLS.contains(&pane.command.as_str()) && !self.programs.contains(&pane.command) {
+        let own = self.programs.contains(&pane.command) || pane.programs.contains(&pane.command);
+        if SHELLS.contains(&pane.command.as_str()) && !own {
             return Presence::Shell(pane.command.clone());
         }
         let draft = look.composer.as_deref().map(str::trim);
@@ -155,6 +156,9 @@ impl Server {
         loop {
             let Seen { pane, presence, look, .. } = eye.see(self, id).await?;
             if pane.dead {
+                // The status, and tmux's own last line, come a moment later.
+                tokio::time::sleep(PAUSE).await;
+                let pane = self.pane(id).await?;
                 let last_lines = self.last_lines(id).await?;
                 return Err(NotReady::Ended { ended: pane.ended, last_lines });
             }

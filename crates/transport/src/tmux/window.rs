@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::pane::{Pane, PaneId, Tags};
 use super::quote::{literal, quote};
 use super::server::{Server, TmuxError};
+use crate::search_path::{find, names};
 
 /// A window to be opened for an agent.
 #[derive(Clone)]
@@ -91,10 +92,19 @@ impl Server {
     /// agent takes input.
     ///
     /// # Errors
-    /// Fails when tmux refuses or the folder is not there.
+    /// Fails when tmux refuses, or the folder or the program is not there.
     pub async fn open_window(&self, window: &OpenWindow) -> Result<PaneId, TmuxError> {
         if !window.cwd.is_dir() {
             return Err(TmuxError::Window(format!("the folder {} is not there", window.cwd.display())));
+        }
+        // A window would only show that it is dead: what ends at once may be gone before tmux has read its words.
+        if let Some(program) = window.argv.first().filter(|_| window.env.contains_key("PATH"))
+            && find(program, &window.env, &window.cwd).is_none()
+        {
+            return Err(TmuxError::Window(format!(
+                "cannot find `{program}` for {} in its PATH; install it, or set `command:` in loop.yaml",
+                window.tags.agent
+            )));
         }
         self.ensure_session(&window.session, &window.cwd).await?;
         let name = literal(&window.name);
@@ -157,6 +167,9 @@ impl Server {
                 window.tags.agent
             ))
         })?;
+        let programs = window.argv.first().map(|program| names(program, &window.env, &window.cwd));
+        let programs = programs.unwrap_or_default().join(" ");
+        self.tmux(&["set-option", "-p", "-t", id.as_str(), "--", "@loop_programs", &programs]).await?;
         self.source(&command).await?;
         Ok(())
     }

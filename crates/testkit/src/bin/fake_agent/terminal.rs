@@ -79,6 +79,8 @@ pub(crate) fn run(player: &Player, name: &str) -> i32 {
     };
     if let Some(code) = player.script.exit_at_start {
         print_now("cannot start: the script says so\r\n");
+        // Some versions of tmux lose what a program says in its last milliseconds.
+        std::thread::sleep(Duration::from_millis(200));
         return code;
     }
     let (sender, events) = channel();
