@@ -28,7 +28,7 @@ pub(crate) fn read_agent(world: &World, text: &str) -> Result<(Name, String), Fa
         None => profile::usual_kind(name.as_str()).map(str::to_owned).ok_or_else(|| {
             Failure::say(format!("what kind of agent is {name}?"))
                 .code(COMMAND_LINE)
-                .next(format!("write --agent {name}=KIND, with one of {}", known().join(", ")))
+                .next(format!("write {name}=KIND, with one of {}", known().join(", ")))
         })?,
     };
     if known().contains(&kind) {

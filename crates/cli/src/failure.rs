@@ -61,6 +61,11 @@ impl Failure {
         self
     }
 
+    /// What happened, in one line.
+    pub(crate) fn words(&self) -> String {
+        plain(&format!("{:#}", self.error)).into_owned()
+    }
+
     /// Prints to stderr and gives the exit code.
     pub(crate) fn print(&self, color: bool) -> ExitCode {
         let (red, cyan, off) = if color { ("\x1b[31m", "\x1b[36m", "\x1b[0m") } else { ("", "", "") };

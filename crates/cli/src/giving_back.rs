@@ -99,7 +99,8 @@ pub(crate) async fn give_back(
     let mut worktrees = BTreeSet::from([place.worktree.clone()]);
     worktrees.extend(loops.iter().map(|row| row.worktree.clone()));
     worktrees.extend(rows.iter().filter_map(|row| row.write.repo.clone()));
-    worktrees.retain(|worktree| Repo::discover(worktree).is_ok_and(|found| found.place().worktree == *worktree));
+    worktrees
+        .retain(|worktree| Repo::discover(worktree).is_ok_and(|found| found.place().worktree == *worktree));
     for worktree in &worktrees {
         hook(world, worktree, dry, &mut given);
     }
@@ -170,10 +171,16 @@ async fn files(
             TakenBack::Elsewhere if by == Some(BY_HOOKS) => {}
             TakenBack::Elsewhere if by == Some(BY_EXCLUDE) => {
                 let added = write.added.as_deref().unwrap_or_default();
-                let found = if dry { holds(path, added) } else { unexclude(repo, path, added, write.before.is_some())? };
+                let found = if dry {
+                    holds(path, added)
+                } else {
+                    unexclude(repo, path, added, write.before.is_some())?
+                };
                 match found {
                     true => given.restore(path),
-                    false if path.exists() => given.keep(path, "the lines that were added to it were changed since"),
+                    false if path.exists() => {
+                        given.keep(path, "the lines that were added to it were changed since")
+                    }
                     false => {}
                 }
             }
@@ -191,7 +198,8 @@ fn unexclude(repo: &Repo, path: &Path, added: &[u8], was_there: bool) -> Result<
     let mode = fs::metadata(path).map(|meta| meta.permissions()).ok();
     let found = repo.unexclude(added)?;
     if found && was_there && !path.exists() {
-        let put_back = fs::write(path, b"").and_then(|()| mode.map_or(Ok(()), |mode| fs::set_permissions(path, mode)));
+        let put_back =
+            fs::write(path, b"").and_then(|()| mode.map_or(Ok(()), |mode| fs::set_permissions(path, mode)));
         put_back.map_err(|error| cannot("put back", path, error))?;
     }
     Ok(found)

@@ -69,7 +69,8 @@ fn takes_part(config: &Config, agent: &Agent) -> bool {
     !agent.skip || config.planner.as_ref() == Some(&agent.name)
 }
 
-fn transport_of(agent: &Agent, tmux: bool) -> String {
+/// The transport by which an agent is reached, where `tmux` is there or not.
+pub(crate) fn transport_of(agent: &Agent, tmux: bool) -> String {
     let possible = |name: &&String| name.as_str() != "tmux" || tmux;
     match agent.transport.iter().find(possible) {
         Some(transport) => transport.clone(),
@@ -232,7 +233,8 @@ fn start_command(row: &LoopRow, config: &Config, agent: &Agent) -> Vec<String> {
     fill.command(&template)
 }
 
-fn is_shell(pane: &Pane) -> bool {
+/// Whether a pane shows a shell instead of an agent.
+pub(crate) fn is_shell(pane: &Pane) -> bool {
     let shells = ["sh", "bash", "zsh", "fish", "dash", "ksh", "nu", "pwsh"];
     shells.contains(&pane.command.trim_start_matches('-'))
 }

@@ -1,5 +1,6 @@
 //! The `loop` command: reads arguments, environment and home folder, prints, and leaves the work to the crates.
 
+mod cast_change;
 mod casting;
 mod client;
 mod commands;
@@ -8,11 +9,14 @@ mod demo;
 mod failure;
 mod giving_back;
 mod here;
+mod kinds;
 mod launch;
 mod notifier;
 mod opening;
 mod output;
 mod people;
+mod presence;
+mod registering;
 mod scribe;
 mod section;
 mod settings;

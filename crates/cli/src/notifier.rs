@@ -37,7 +37,10 @@ pub(crate) async fn install_with_notes(
         Ok(installed) => {
             match installed.outcome {
                 Outcome::ByHand { file, lines, why } => {
-                    notes.push(format!("the hook was not installed: {why}; add to {}:\n{lines}", file.display()));
+                    notes.push(format!(
+                        "the hook was not installed: {why}; add to {}:\n{lines}",
+                        file.display()
+                    ));
                 }
                 Outcome::Off { why } => notes.push(format!("the hook was not installed: {why}")),
                 Outcome::Installed | Outcome::Updated | Outcome::AlreadyThere => {}

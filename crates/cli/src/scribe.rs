@@ -30,8 +30,11 @@ impl<'store> Scribe<'store> {
 
     /// Writes a file, with the folders that are missing.
     pub(crate) async fn file(&mut self, path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-        let mut missing: Vec<&Path> =
-            path.ancestors().skip(1).take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists()).collect();
+        let mut missing: Vec<&Path> = path
+            .ancestors()
+            .skip(1)
+            .take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists())
+            .collect();
         missing.reverse();
         for folder in missing {
             self.journal(folder, WriteKind::MadeDir, None, None, None).await?;
@@ -167,7 +170,9 @@ pub(crate) async fn rows_of(store: &Store, repo: &Repo) -> Result<Vec<WriteRow>,
     let rows = store.list_writes(None).await?;
     let ours = |row: &WriteRow| {
         let of = row.write.repo.as_deref();
-        of.is_some_and(|of| of == place.worktree || worktrees.contains(of) || common_dir(of) == Some(place.common_dir.clone()))
+        of.is_some_and(|of| {
+            of == place.worktree || worktrees.contains(of) || common_dir(of) == Some(place.common_dir.clone())
+        })
     };
     Ok(rows.into_iter().filter(ours).collect())
 }

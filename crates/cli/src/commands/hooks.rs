@@ -67,15 +67,20 @@ async fn install(world: &World, repo: &Repo, tracked: bool) -> Done {
 
 fn installed_words(installed: &Installed) -> String {
     let file = installed.file.display();
-    let by = installed.manager.map(|manager| format!(" ({manager} manages the hooks here)")).unwrap_or_default();
+    let by =
+        installed.manager.map(|manager| format!(" ({manager} manages the hooks here)")).unwrap_or_default();
     let mut text = match &installed.outcome {
         Outcome::Installed => format!("installed: {file} rings the router after every commit{by}.\n"),
         Outcome::Updated => format!("updated: {file} rings the router after every commit{by}.\n"),
         Outcome::AlreadyThere => format!("nothing to do: {file} has the notifier already{by}.\n"),
         Outcome::ByHand { file, lines, why } => {
             let lines: String = lines.lines().map(|line| format!("    {line}\n")).collect();
-            let tracked = if why.contains("tracks") { "; or `loop hooks install --tracked` adds them" } else { "" };
-            format!("not installed: {why}.\nAdd these lines to {} yourself{tracked}:\n{lines}", file.display())
+            let tracked =
+                if why.contains("tracks") { "; or `loop hooks install --tracked` adds them" } else { "" };
+            format!(
+                "not installed: {why}.\nAdd these lines to {} yourself{tracked}:\n{lines}",
+                file.display()
+            )
         }
         Outcome::Off { why } => format!("not installed: {why}.\n"),
     };
@@ -113,7 +118,8 @@ async fn uninstall(world: &World, repo: &Repo) -> Done {
 }
 
 fn status(world: &World, repo: &Repo, json: bool) -> Done {
-    let status = loop_hooks::status(&repo.place().worktree, &world.hook_env(), true).map_err(Failure::users)?;
+    let status =
+        loop_hooks::status(&repo.place().worktree, &world.hook_env(), true).map_err(Failure::users)?;
     let works = matches!(status.proof, Some(Proof::Works { .. }));
     if json {
         let mut value = serde_json::to_value(&status).map_err(Failure::ours)?;
@@ -127,7 +133,9 @@ fn status(world: &World, repo: &Repo, json: bool) -> Done {
 
 fn status_words(status: &HookStatus) -> String {
     let mut text = match &status.proof {
-        Some(Proof::Works { took_ms }) => format!("works: a trial commit rang ({took_ms} ms, commit included).\n"),
+        Some(Proof::Works { took_ms }) => {
+            format!("works: a trial commit rang ({took_ms} ms, commit included).\n")
+        }
         Some(Proof::NotRun { why }) => format!("does not work: {why}.\n"),
         Some(Proof::Bypassed { why }) => format!("does not work: the notifier is not reached: {why}\n"),
         Some(Proof::Unproven { why }) => format!("unproven: the trial commit could not be made: {why}\n"),

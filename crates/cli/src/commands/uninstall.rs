@@ -68,7 +68,9 @@ fn closing(args: &Args, repo: &Repo) -> String {
     let head = repo.head().ok();
     match head.as_ref().and_then(|head| head.branch()).filter(|branch| branch.starts_with("loop/")) {
         Some(branch) => {
-            format!("{did} and commits stay; you are on {branch}: `git switch` to another branch leaves its files behind.")
+            format!(
+                "{did} and commits stay; you are on {branch}: `git switch` to another branch leaves its files behind."
+            )
         }
         None => format!("{did} and commits stay."),
     }
@@ -84,7 +86,8 @@ async fn may(client: &Client, loops: &[LoopRow], args: &Args) -> Result<(), Fail
         return Ok(());
     }
     let down = if args.all { "loop down --all" } else { "loop down" };
-    Err(Failure::say(format!("the loop in {} is up", up.worktree.display())).next(format!("`{down}` first, then again")))
+    Err(Failure::say(format!("the loop in {} is up", up.worktree.display()))
+        .next(format!("`{down}` first, then again")))
 }
 
 async fn everywhere(world: &World, args: &Args) -> Done {
@@ -115,14 +118,19 @@ async fn everywhere(world: &World, args: &Args) -> Done {
         remove(&state)?;
     }
     if args.json {
-        output::json(&json!({"status": status(args), "repositories": all, "missing": missing, "state": state}));
+        output::json(
+            &json!({"status": status(args), "repositories": all, "missing": missing, "state": state}),
+        );
         return Ok(DONE);
     }
     for given in &all {
         output::print(&given.text(args.dry_run));
     }
     for path in &missing {
-        output::line(format!("{}\n  stays      it is not there any more, or cannot be opened", path.display()));
+        output::line(format!(
+            "{}\n  stays      it is not there any more, or cannot be opened",
+            path.display()
+        ));
     }
     let word = if args.dry_run { "would go" } else { "gone" };
     for path in &state {
@@ -139,7 +147,8 @@ async fn everywhere(world: &World, args: &Args) -> Done {
 async fn repositories(client: &Client) -> Result<(Vec<Repo>, Vec<PathBuf>), Failure> {
     let writes = client.store.list_writes(None).await?.into_iter().filter_map(|row| row.write.repo);
     let loops = client.store.loops(true).await?.into_iter();
-    let mut folders: Vec<PathBuf> = writes.chain(loops.flat_map(|row| [row.worktree, row.common_dir])).collect();
+    let mut folders: Vec<PathBuf> =
+        writes.chain(loops.flat_map(|row| [row.worktree, row.common_dir])).collect();
     folders.sort();
     folders.dedup();
     let mut found: BTreeMap<PathBuf, Repo> = BTreeMap::new();
@@ -176,7 +185,9 @@ fn remove(paths: &[PathBuf]) -> Result<(), Failure> {
         let removed = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
         match removed {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(Failure::users(anyhow::Error::new(error).context(format!("cannot remove {}", path.display()))));
+                return Err(Failure::users(
+                    anyhow::Error::new(error).context(format!("cannot remove {}", path.display())),
+                ));
             }
             _ => {}
         }
