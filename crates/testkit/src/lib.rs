@@ -19,4 +19,4 @@ pub mod stub_model;
 
 pub use eventually::{eventually, eventually_async};
 pub use repo::TestRepo;
-pub use sandbox::{Sandbox, require_tool};
+pub use sandbox::{Sandbox, require_tool, skipped};

@@ -23,6 +23,10 @@ impl TestRepo {
         repo
     }
 
+    pub(crate) fn open(path: PathBuf, env: Vec<(OsString, OsString)>) -> Self {
+        Self { path, env }
+    }
+
     /// The same in another folder that is there already, for example a linked worktree of it.
     #[must_use]
     pub fn at(&self, path: &Path) -> Self {

@@ -128,6 +128,11 @@ impl Sandbox {
         TestRepo::create(self.root().join(name), self.env())
     }
 
+    /// The repository that stands in the folder `name` of the sandbox, made by other means than [`Sandbox::repo`].
+    pub fn open_repo(&self, name: &str) -> TestRepo {
+        TestRepo::open(self.root().join(name), self.env())
+    }
+
     /// Runs git in the sandbox's folder and returns its output without the final newline.
     ///
     /// # Panics
@@ -210,7 +215,7 @@ impl Drop for Sandbox {
     }
 }
 
-/// Whether `tool` can be run here. Where it cannot, says `SKIPPED` on stderr, so that a test returns loudly.
+/// Whether `tool` can be run here. Where it cannot, says `SKIPPED`, so that a test returns loudly.
 ///
 /// # Panics
 /// Panics when it cannot and `LOOP_TEST_REQUIRE_TOOLS` is `1`.
@@ -223,11 +228,20 @@ pub fn require_tool(tool: &str, version_argument: &str) -> bool {
         .status()
         .is_ok_and(|status| status.success());
     if !runs {
-        let required = std::env::var_os("LOOP_TEST_REQUIRE_TOOLS").is_some_and(|value| value == "1");
-        assert!(!required, "{tool} is required by LOOP_TEST_REQUIRE_TOOLS=1 and cannot be run");
-        eprintln!("SKIPPED: {tool} cannot be run here");
+        skipped(&format!("{tool} cannot be run here"));
     }
     runs
+}
+
+/// Says on the real stderr, which the test harness does not capture, that a test is left out.
+///
+/// # Panics
+/// Panics when `LOOP_TEST_REQUIRE_TOOLS` is `1`: then nothing may be left out.
+pub fn skipped(why: &str) {
+    let required = std::env::var_os("LOOP_TEST_REQUIRE_TOOLS").is_some_and(|value| value == "1");
+    assert!(!required, "LOOP_TEST_REQUIRE_TOOLS=1 lets no test be left out: {why}");
+    // `eprintln!` would be shown only when the test fails.
+    let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("SKIPPED: {why}\n").as_bytes());
 }
 
 #[track_caller]
