@@ -106,7 +106,9 @@ impl Desk {
         marks.push(&mark);
         let told = marks[marks.len().saturating_sub(REMEMBERED)..].join(" ");
         self.store.update_loop(&row.id, LoopPatch { told: Some(Some(told)), ..LoopPatch::default() }).await?;
-        self.say(Some(&row.id), "told", &format!("{title}: {text}")).await?;
+        // `held: …` says its title already.
+        let said = if text.starts_with(title) { text.to_owned() } else { format!("{title}: {text}") };
+        self.say(Some(&row.id), "told", &said).await?;
         let message = Message {
             title: format!("loop {title}: {}", row.slug),
             text: loop_core::plain::plain(text).into_owned(),
