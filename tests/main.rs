@@ -1,9 +1,20 @@
-//! End-to-end tests.
+//! End-to-end tests: the program `loop` as its users run it, with real git and real terminals.
+//!
+//! Every scenario plays on a [`stage`]: a user with a home, a router and a tmux server of their own. What was really
+//! submitted to the scripted agents stands in their own logs, so what `loop` claims is compared with what happened.
 #![allow(clippy::unwrap_used)]
 
+mod crash;
+mod demo;
 mod headless;
 mod hookless;
+mod lost_windows;
+mod neighbours;
+mod person;
 mod stage;
+mod tell;
+mod this_repository;
 mod unruly;
+mod untouched;
 mod windows;
 mod workspace;

@@ -1,0 +1,86 @@
+//! A person is told of what needs one, by the command of `tell:`, and of nothing else.
+
+use loop_testkit::eventually;
+use loop_testkit::script::{Script, Step};
+
+use crate::stage::{LONG, Place, Stage, again, commit, pass, review, turn, work};
+
+/// A user who is told into a file; wakes that fail are given up soon.
+fn stage() -> Stage {
+    let timings = "timings: {look: 0.2, quiet: 1.5, sweep: 2, retry: 0.02}";
+    let stage = Stage::new(timings);
+    let file = stage.sandbox.root().join("told.txt");
+    let script = format!("printf '%s\\n' \"$1\" >> {}", file.display());
+    let settings =
+        std::fs::read_to_string(stage.sandbox.home().join(".config/agent-loop/config.yaml")).unwrap();
+    let command = serde_json::to_string(&["sh", "-c", &script, "tell", "{title}"]).unwrap();
+    stage
+        .sandbox
+        .write("home/.config/agent-loop/config.yaml", format!("{settings}tell: {{command: {command}}}\n"));
+    stage
+}
+
+fn told(stage: &Stage) -> Vec<String> {
+    let text = std::fs::read_to_string(stage.sandbox.root().join("told.txt")).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+#[track_caller]
+fn is_told(place: &Place<'_>, expected: &[&str]) {
+    eventually(&format!("{expected:?}"), LONG, || match told(place.stage) {
+        told if told == expected => Ok(()),
+        told => Err(format!("{told:?}\n{}", place.story())),
+    });
+}
+
+#[test]
+fn of_held_blocked_and_passed_and_of_no_normal_turn() {
+    let stage = stage();
+    let shop = stage.shop();
+    let blocked = Step::Commit {
+        summary: "cannot go on".into(),
+        body: None,
+        pass: false,
+        blocked: Some("which table?".into()),
+        to: None,
+    };
+    shop.cast(
+        &[
+            ("CC", Script::of([work("first"), work("second"), work("third")])),
+            ("Codex", Script::of([review("a finding"), turn([blocked]), turn([]), turn([]), pass()])),
+        ],
+        "pass: other",
+    );
+    shop.run(&["init", "the task"]);
+    shop.run(&["up", "--yes", "--headless"]);
+    shop.until("blocked", "which table?");
+    is_told(&shop, &["loop blocked: the-task"]);
+    shop.run(&["resume"]);
+    shop.until("held", "Codex stopped without committing");
+    is_told(&shop, &["loop blocked: the-task", "loop held: the-task"]);
+    shop.run(&["resume"]);
+    shop.passes();
+    is_told(&shop, &["loop blocked: the-task", "loop held: the-task", "loop passed: the-task"]);
+    shop.run(&["down"]);
+    stage.nothing_runs();
+    assert_eq!(told(&stage).len(), 3);
+}
+
+#[test]
+fn of_a_wake_that_is_given_up() {
+    let stage = stage();
+    let shop = stage.shop();
+    let cc = shop.agent("CC", &again([turn([commit("first")])]));
+    let config = format!(
+        "agents:\n  CC: {{kind: scripted, command: {cc}}}\n  Codex: {{kind: scripted, command: [./no-such-program, \"{{text}}\"]}}\n\
+         rotation: [CC, Codex]\npass: other\n"
+    );
+    shop.repo.commit("loop.yaml", config, "how the loop works here");
+    shop.run(&["init", "the task"]);
+    shop.run(&["up", "--yes", "--headless"]);
+    let status = shop.until("held", "Codex could not be woken");
+    assert!(status["decision"]["reason"].as_str().unwrap().contains("no-such-program"), "{status}");
+    is_told(&shop, &["loop dead: the-task"]);
+    shop.run(&["down"]);
+    stage.nothing_runs();
+}
