@@ -118,6 +118,15 @@ impl RouterLine {
         self.http.get(self.url(path)).bearer_auth(self.key.expose())
     }
 
+    /// A request as somebody else would make it, to prove that it is refused.
+    pub(crate) fn stranger(&self, path: &str, key: Option<&str>) -> reqwest::RequestBuilder {
+        let request = self.http.get(self.url(path));
+        match key {
+            Some(key) => request.bearer_auth(key),
+            None => request,
+        }
+    }
+
     /// Asks.
     pub(crate) async fn get<T: serde::de::DeserializeOwned>(&self, path: &str) -> Result<T, Failure> {
         self.answer(self.get_request(path).timeout(Duration::from_secs(30))).await

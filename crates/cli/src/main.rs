@@ -6,6 +6,7 @@ mod client;
 mod commands;
 mod daemon;
 mod demo;
+mod doctor;
 mod failure;
 mod giving_back;
 mod here;

@@ -114,6 +114,9 @@ async fn probe(
 
 /// A presence in words that follow the agent's name.
 fn words(presence: &Presence) -> String {
+    if let Presence::Unknown(seen) = presence {
+        return format!("cannot be told: {seen}");
+    }
     let text = presence.to_string();
     match text.strip_prefix("it ") {
         Some(rest) => rest.to_owned(),
@@ -157,7 +160,7 @@ mod tests {
             (Presence::Waiting, "waits to be called"),
             (Presence::Asks { says: "trust?".into(), press: String::new() }, "asks: trust?"),
             (Presence::Shell("bash".into()), "is not ready: a shell (bash) is in its window"),
-            (Presence::Unknown("x".into()), "is not ready: its state is unknown: x"),
+            (Presence::Unknown("x".into()), "cannot be told: x"),
         ] {
             assert_eq!(words(&presence), expected);
         }
