@@ -233,6 +233,8 @@ fn respawn_command(id: &PaneId, window: &OpenWindow, strip: &BTreeSet<String>) -
     }
     words.extend(["--".to_owned(), "env".to_owned()]);
     words.extend(strip.iter().flat_map(|name| ["-u".to_owned(), name.clone()]));
+    // tmux gives a program the PATH of whoever ran tmux, whatever `-e` says.
+    words.extend(window.env.get("PATH").map(|path| format!("PATH={path}")));
     (!window.argv.first()?.is_empty()).then_some(())?;
     words.extend(window.argv.iter().cloned());
     let quoted: Option<Vec<String>> = words.iter().map(|word| quote(word)).collect();
@@ -264,6 +266,9 @@ mod tests {
             "\"respawn-pane\" \"-k\" \"-t\" \"%4\" \"-c\" \"/a##b\" \"-e\" \"KEY=a\\nb\" \"--\" \"env\" \"-u\" \
              \"SSH_TTY\" \"claude\" \"it's; \\$x\"\n"
         );
+        window.env = BTreeMap::from([("PATH".into(), "/own".into())]);
+        let command = respawn_command(&id, &window, &strip).unwrap();
+        assert!(command.contains("\"env\" \"-u\" \"SSH_TTY\" \"PATH=/own\" \"claude\""), "{command}");
         window.argv.clear();
         assert_eq!(respawn_command(&id, &window, &strip), None);
     }
