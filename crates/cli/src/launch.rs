@@ -124,7 +124,7 @@ async fn window(
         session: session.to_owned(),
         name: agent.name.to_string(),
         argv,
-        env: agent_environment(agent, &world.env),
+        env: agent_environment(agent, &world.agent_env()),
         cwd: row.worktree.clone(),
         tags: tags.clone(),
     };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use etcetera::BaseStrategy;
 use loop_git::GitEnv;
@@ -118,6 +118,17 @@ impl World {
         Server { socket: self.settings.tmux_socket.clone(), ..Server::default() }
     }
 
+    /// The environment that agents get their share of: in it `loop` is this very program, also where it is not
+    /// installed or an older one is.
+    pub(crate) fn agent_env(&self) -> BTreeMap<String, String> {
+        let mut env = self.env.clone();
+        let path = env.get("PATH").map(String::as_str).unwrap_or_default();
+        if let Some(path) = path_with(path, &self.exe) {
+            env.insert("PATH".to_owned(), path);
+        }
+        env
+    }
+
     /// What the hook's installer needs to know.
     pub(crate) fn hook_env(&self) -> HookEnv {
         HookEnv {
@@ -132,7 +143,7 @@ impl World {
     pub(crate) fn router_options(&self) -> Result<Options, Failure> {
         let mut options = Options::new(self.state_dir.clone(), self.key()?, self.git_env.clone());
         options.store_url = self.store_url();
-        options.agent_env = self.env.clone();
+        options.agent_env = self.agent_env();
         options.kinds = self.settings.kinds.clone();
         options.tell = self.tell()?;
         options.tmux = self.tmux();
@@ -142,5 +153,49 @@ impl World {
             options.port_may_move = false;
         }
         Ok(options)
+    }
+}
+
+/// The `PATH` with the folder of `exe` in front; `None` where its name leads there already.
+fn path_with(path: &str, exe: &Path) -> Option<String> {
+    let (name, folder) = (exe.file_name()?, exe.parent()?);
+    let found = which::which_in(name, Some(path), "/").ok();
+    if found.is_some_and(|found| found.canonicalize().ok() == exe.canonicalize().ok()) {
+        return None;
+    }
+    let folders = std::iter::once(folder.to_owned()).chain(std::env::split_paths(path));
+    std::env::join_paths(folders).ok()?.into_string().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    #[test]
+    fn agents_find_this_very_program() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = |name: &str| root.path().join(name);
+        for name in ["new", "old"] {
+            fs::create_dir(folder(name)).unwrap();
+            fs::write(folder(name).join("loop"), "").unwrap();
+            fs::set_permissions(folder(name).join("loop"), fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        fs::create_dir(folder("linked")).unwrap();
+        symlink(folder("new/loop"), folder("linked/loop")).unwrap();
+        let text = |name: &str| folder(name).display().to_string();
+        let exe = folder("new/loop");
+        for (path, wanted) in [
+            (text("new"), None),
+            (format!("{}:{}", text("linked"), text("old")), None),
+            (text("old"), Some(format!("{}:{}", text("new"), text("old")))),
+            ("/nowhere".to_owned(), Some(format!("{}:/nowhere", text("new")))),
+        ] {
+            assert_eq!(path_with(&path, &exe), wanted, "{path}");
+        }
     }
 }
