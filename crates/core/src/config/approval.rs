@@ -110,7 +110,7 @@ mod tests {
         let text = "agents: {CC: , Codex: }\nrotation: [CC, Codex]\npass: other\n";
         insta::assert_snapshot!(danger(text), @"
         CC (claude-code) runs claude
-        Codex (codex) runs codex --no-daemon '--config=check_for_update_on_startup=false'
+        Codex (codex) runs codex --no-daemon '--config=check_for_update_on_startup=false' '--config=allow_login_shell=false'
         rotation: [CC, Codex]
         pass: other
         ");
