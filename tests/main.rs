@@ -11,6 +11,7 @@ mod hookless;
 mod lost_windows;
 mod neighbours;
 mod person;
+mod real_agents;
 mod stage;
 mod tell;
 mod this_repository;

@@ -1,0 +1,296 @@
+//! A real agent CLI in a real window, driven by a stub model on loopback, takes turns with a scripted partner.
+//!
+//! `cargo xtask test` fetches the CLIs and sets `LOOP_TEST_REAL_AGENTS`; without it these tests skip themselves.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use loop_testkit::script::Script;
+use loop_testkit::stub_model::{ModelLine, ModelScript, ModelStep, read_model_log};
+use loop_testkit::{eventually, require_tool, skipped};
+use serde_json::{Value, json};
+
+use crate::stage::{LONG, LOOP, Place, Stage, pass, review, sh};
+
+/// No key of anybody's.
+const KEY: &str = "dummy-key-of-the-tests-0000000000";
+
+#[test]
+fn claude_code_takes_its_turns_in_a_window() {
+    let Some(program) = real_agent("LOOP_TEST_CLAUDE") else { return };
+    if alone("real_agents::claude_code_takes_its_turns_in_a_window") {
+        return;
+    }
+    let stage = Stage::new("");
+    let shop = stage.place(stage.sandbox.repo("shop"), "agents");
+    let model = Model::start(&stage, &two_turns(shop.repo.path()));
+    cast(&shop, "CC: {kind: claude-code, env: {CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: \"1\"}}");
+    claude_code_knows(&stage, &shop, true);
+    let up = play(&shop, &model, &program, "CC");
+    assert!(!up.contains("NOT READY"), "{up}");
+    passed_honestly(&stage, &shop, &model, "CC");
+}
+
+#[test]
+fn claude_code_asks_and_a_person_answers() {
+    let Some(program) = real_agent("LOOP_TEST_CLAUDE") else { return };
+    if alone("real_agents::claude_code_asks_and_a_person_answers") {
+        return;
+    }
+    let stage = Stage::new("");
+    let shop = stage.place(stage.sandbox.repo("shop"), "agents");
+    let model = Model::start(&stage, &two_turns(shop.repo.path()));
+    cast(&shop, "CC: {kind: claude-code, env: {CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: \"1\"}}");
+    claude_code_knows(&stage, &shop, false);
+    let up = play(&shop, &model, &program, "CC");
+    assert!(up.contains("NOT READY") && up.contains("asks whether to trust the folder"), "{up}");
+    // Nobody but a person answers it.
+    eventually("the wake to wait for the dialog", LONG, || {
+        let log = shop.run(&["log"]);
+        if log.contains("trust the folder") { Ok(()) } else { Err(story(&shop, &model)) }
+    });
+    assert_eq!(model.log().iter().filter(|line| line.event == "call").count(), 0);
+    stage.sandbox.tmux(&["send-keys", "-t", "loop-shop:CC", "Enter"]);
+    passed_honestly(&stage, &shop, &model, "CC");
+}
+
+#[test]
+fn codex_takes_its_turns_in_a_window() {
+    let Some(program) = real_agent("LOOP_TEST_CODEX") else { return };
+    if alone("real_agents::codex_takes_its_turns_in_a_window") {
+        return;
+    }
+    let stage = Stage::new("");
+    let shop = stage.place(stage.sandbox.repo("shop"), "agents");
+    let model = Model::start(&stage, &two_turns(shop.repo.path()));
+    cast(&shop, "Codex: {kind: codex}");
+    let config = format!(
+        "model = \"stub-model\"\nmodel_provider = \"stub\"\n[analytics]\nenabled = false\n[model_providers.stub]\n\
+         name = \"Stub\"\nbase_url = \"{}/v1\"\nwire_api = \"responses\"\nenv_key = \"OPENAI_API_KEY\"\n\
+         [projects.\"{}\"]\ntrust_level = \"trusted\"\n",
+        model.url,
+        shop.repo.path().display()
+    );
+    stage.sandbox.write("home/.codex/config.toml", config);
+    let up = play(&shop, &model, &program, "Codex");
+    assert!(!up.contains("NOT READY"), "{up}");
+    passed_honestly(&stage, &shop, &model, "Codex");
+}
+
+/// Commits a `loop.yaml` of the real agent and Rex, who finds something once.
+fn cast(shop: &Place<'_>, agent: &str) {
+    let name = agent.split(':').next().unwrap();
+    let finds =
+        [review("F1 P1 greeting.txt:1 no name in it"), vec![sh("date +%s%3N > ../rex-handed-over")]].concat();
+    let partner = shop.agent("Rex", &Script::of([finds, pass()]));
+    let text = format!(
+        "agents:\n  {agent}\n  Rex: {{kind: scripted, command: {partner}}}\nrotation: [{name}, Rex]\npass: other\n"
+    );
+    shop.repo.commit("loop.yaml", text, "how the loop works here");
+}
+
+/// What Claude Code remembers of its first start, and of this folder if a person has trusted it.
+fn claude_code_knows(stage: &Stage, shop: &Place<'_>, trusted: bool) {
+    let settings = json!({
+        "hasCompletedOnboarding": true, "autoUpdates": false,
+        "customApiKeyResponses": {"approved": [&KEY[KEY.len() - 20..]], "rejected": []},
+        "projects": {shop.repo.path().display().to_string(): {"hasTrustDialogAccepted": trusted}},
+    });
+    stage.sandbox.write("home/.claude.json", settings.to_string());
+    stage.sandbox.write("home/.claude/settings.json", json!({"theme": "dark"}).to_string());
+}
+
+/// Write a file and commit it; mend it and commit again.
+fn two_turns(repo: &Path) -> ModelScript {
+    let turn = |text: &str, summary: &str| {
+        vec![
+            ModelStep::Shell("loop turn {name}".to_owned()),
+            ModelStep::Write { path: repo.join("greeting.txt").display().to_string(), text: text.to_owned() },
+            ModelStep::Shell(format!("loop commit {{name}} -m '{summary}'")),
+        ]
+    };
+    ModelScript {
+        turns: vec![turn("hello\n", "a greeting"), turn("hello, {name}\n", "F1 fixed: it names you")],
+        ..ModelScript::default()
+    }
+}
+
+/// Opens the loop and lets it begin; returns what `loop up` said.
+fn play(shop: &Place<'_>, model: &Model, program: &Path, agent: &str) -> String {
+    shop.run(&["init", "a greeting for everybody"]);
+    let env = [
+        ("ANTHROPIC_BASE_URL", model.url.clone()),
+        ("ANTHROPIC_API_KEY", KEY.to_owned()),
+        ("OPENAI_API_KEY", KEY.to_owned()),
+        ("PATH", path_with(program)),
+    ];
+    let start = Instant::now();
+    let up = shop.repo.command(LOOP).args(["up", "--yes"]).envs(env).output().unwrap();
+    measured(&format!("{agent}: `loop up` took {:.1} s", start.elapsed().as_secs_f64()));
+    let said = String::from_utf8_lossy(&up.stdout).into_owned();
+    assert!(up.status.success(), "{up:?}\n{}", story(shop, model));
+    said
+}
+
+/// Waits for the pass, and compares what `loop` claims with what the model and the partner saw.
+fn passed_honestly(stage: &Stage, shop: &Place<'_>, model: &Model, agent: &str) {
+    let wait = shop.try_loop(&["wait", "--passed", "--timeout", "120s"]);
+    assert_eq!(wait.code, Some(0), "{wait:?}\n{}", story(shop, model));
+    assert_eq!(shop.authors(), [agent, "Rex", agent, "Rex"], "{}", story(shop, model));
+
+    // The skill was called twice in one conversation, its body beside it, and nothing else was ever typed.
+    let log = model.log();
+    let calls: Vec<&ModelLine> = log.iter().filter(|line| line.event == "call").collect();
+    let seen: Vec<_> = calls.iter().map(|line| (line.name.as_deref(), line.call, line.expanded)).collect();
+    assert_eq!(seen, [(Some(agent), 1, true), (Some(agent), 2, true)], "{}", story(shop, model));
+    assert!(log.iter().all(|line| line.event != "words"), "{}", story(shop, model));
+    assert_eq!(shop.wakes("Rex"), 2, "{}", story(shop, model));
+
+    // Its own tools wrote the file and made the commits.
+    assert_eq!(shop.repo.read("greeting.txt"), format!("hello, {agent}\n"));
+    let subjects = shop.repo.git(&["log", "--format=%s", "--grep", &format!("Loop-Agent: {agent}")]);
+    assert_eq!(subjects, format!("{agent}: F1 fixed: it names you\n{agent}: a greeting"));
+
+    // The ledger says of each of its wakes, at the first attempt: typed, submitted, answered.
+    let story_told: Value = serde_json::from_str(&shop.run(&["log", "--json"])).unwrap();
+    let list = |key: &str| story_told[key].as_array().cloned().unwrap_or_default();
+    let wakes: Vec<Value> = list("deliveries").into_iter().filter(|wake| wake["agent"] == agent).collect();
+    assert_eq!(wakes.len(), 2, "{story_told:#}");
+    for (wake, call) in wakes.iter().zip(&calls) {
+        let lines = list("ledger").into_iter().filter(|line| line["delivery_id"] == wake["id"]);
+        let states: Vec<String> = lines.map(|line| line["state"].as_str().unwrap().to_owned()).collect();
+        let states: Vec<&str> =
+            states.iter().map(String::as_str).filter(|state| *state != "waiting").collect();
+        assert_eq!((wake["attempt"].as_u64(), wake["tries"].as_u64()), (Some(1), Some(0)), "{story_told:#}");
+        assert_eq!(states, ["queued", "typing", "typed", "submitted", "answered"], "{story_told:#}");
+        let queued: jiff::Timestamp = wake["created_at"].as_str().unwrap().parse().unwrap();
+        let after = i64::try_from(call.at_ms).unwrap() - queued.as_millisecond();
+        measured(&format!(
+            "{agent}: the model's request {} came {after} ms after its wake was queued",
+            call.call
+        ));
+    }
+    let handed_over: u64 = stage.sandbox.read("rex-handed-over").trim().parse().unwrap();
+    let after = calls[1].at_ms.saturating_sub(handed_over);
+    measured(&format!("{agent}: the model's request 2 came {after} ms after the end of Rex's `loop commit`"));
+
+    shop.run(&["down"]);
+    let archived = shop.run(&["archive"]);
+    assert!(archived.contains("project-archive/"), "{archived}");
+    assert_eq!(shop.repo.git(&["status", "--porcelain"]), "");
+    model.stop();
+    stage.nothing_runs();
+}
+
+/// A model for one test.
+struct Model {
+    url: String,
+    log: PathBuf,
+    pid: u32,
+}
+
+impl Model {
+    fn start(stage: &Stage, script: &ModelScript) -> Self {
+        let sandbox = &stage.sandbox;
+        let script = sandbox.write("model/script.json", script.to_json());
+        let (log, address) = (script.with_file_name("log"), script.with_file_name("address"));
+        let program = Path::new(LOOP).with_file_name("loop-stub-model");
+        assert!(program.exists(), "{} is not built: cargo build -p loop-testkit", program.display());
+        let mut command = Command::new(program);
+        command.env_clear().stdout(std::process::Stdio::null());
+        for (option, file) in [("--script", &script), ("--log", &log), ("--address", &address)] {
+            command.arg(option).arg(file);
+        }
+        let pid = sandbox.spawn(&mut command);
+        let url = eventually("the model's address", LONG, || {
+            std::fs::read_to_string(&address).map_err(|error| error.to_string())
+        });
+        Self { url, log, pid }
+    }
+
+    fn log(&self) -> Vec<ModelLine> {
+        read_model_log(&self.log)
+    }
+
+    fn stop(&self) {
+        crate::stage::kill(self.pid);
+    }
+}
+
+/// Everything that helps when a test fails.
+fn story(shop: &Place<'_>, model: &Model) -> String {
+    let stage = shop.stage;
+    let mut story = shop.story();
+    for line in model.log() {
+        let text: String = line.text.chars().take(300).collect();
+        story.push_str(&format!("model: {} {} {:?} {text:?}\n", line.event, line.call, line.expanded));
+    }
+    let socket = stage.sandbox.tmux_socket();
+    let tmux = |words: &[&str]| {
+        let output = stage.sandbox.command("tmux").arg("-S").arg(&socket).args(words).output();
+        output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default()
+    };
+    for pane in tmux(&["list-panes", "-a", "-F", "#{pane_id}"]).lines() {
+        story.push_str(&format!("--- pane {pane}\n{}", tmux(&["capture-pane", "-p", "-t", pane])));
+    }
+    story
+}
+
+/// The program that a variable names, unless these tests are not asked for.
+fn real_agent(variable: &str) -> Option<PathBuf> {
+    if std::env::var_os("LOOP_TEST_REAL_AGENTS").is_none() {
+        // Asked for or not is no question of tools: this never fails.
+        let why =
+            "SKIPPED: LOOP_TEST_REAL_AGENTS is not set; `cargo xtask test` fetches real agents and sets it\n";
+        let _ = std::io::stderr().write_all(why.as_bytes());
+        return None;
+    }
+    let Some(program) = std::env::var_os(variable).map(PathBuf::from) else {
+        skipped(&format!("{variable} names no program"));
+        return None;
+    };
+    require_tool("tmux", "-V").then_some(program)
+}
+
+/// Runs the test again in a network that is loopback only, where that is allowed; `true`: that was done.
+///
+/// So the test proves by itself that nothing is asked of anybody else.
+fn alone(test: &str) -> bool {
+    const INSIDE: &str = "LOOP_TEST_INSIDE";
+    let namespace = ["-r", "-n", "--", "sh", "-c", r#"ip link set lo up && exec "$0" "$@""#];
+    let possible = || {
+        let tried = Command::new("unshare").args(namespace).arg("true").output();
+        tried.is_ok_and(|output| output.status.success())
+    };
+    if std::env::var_os(INSIDE).is_some() {
+        return false;
+    }
+    if !possible() {
+        eprintln!("no network namespace can be made here: the network is left as it is");
+        return false;
+    }
+    let mut again = Command::new("unshare");
+    again.args(namespace).arg(std::env::current_exe().unwrap()).args(["--exact", test, "--nocapture"]);
+    let output = again.env(INSIDE, "1").output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success(),
+        "in a network of its own:\n{}\n{said}",
+        String::from_utf8_lossy(&output.stdout)
+    );
+    said.lines().filter_map(|line| line.strip_prefix("measured: ")).for_each(measured);
+    true
+}
+
+fn measured(what: &str) {
+    eprintln!("measured: {what}");
+}
+
+/// The `PATH` with the folder of `program` in front. `loop` need not be in it: its agents find it all the same.
+fn path_with(program: &Path) -> String {
+    let old = std::env::var_os("PATH").unwrap_or_default();
+    let dirs = program.parent().map(PathBuf::from).into_iter().chain(std::env::split_paths(&old));
+    std::env::join_paths(dirs).unwrap().into_string().unwrap()
+}
