@@ -8,13 +8,13 @@ use anyhow::Result;
 
 use crate::process::{End, cargo, command, succeeds, watch};
 use crate::tally::{Reader, Tally};
-use crate::tools;
+use crate::tools::{self, REAL_AGENTS, RealAgent};
 
 /// Suites that have not ended by then hang; a full run takes minutes.
 const SUITES_LIMIT: Duration = Duration::from_secs(40 * 60);
 
-/// The names of tests that drive a real agent from npm hold this word.
-const REAL_AGENTS: &str = "real_agents";
+/// The names of all tests that drive a real agent from npm hold this word.
+const REAL_AGENT_TESTS: &str = "real_agents";
 
 /// Runs everything. Fails (exit code 1) when anything failed; what could not be run is counted as skipped and named.
 pub(crate) fn run(root: &Path, fast: bool) -> Result<ExitCode> {
@@ -22,14 +22,14 @@ pub(crate) fn run(root: &Path, fast: bool) -> Result<ExitCode> {
 
     report.check("git", || tools::require("git", "git", root).map(|()| true));
     report.check("tmux", || tools::require("tmux", "tmux", root).map(|()| true));
-    let claude = if fast { None } else { report.fetch("Claude Code from npm", || real_agent(root)) };
+    let agents = if fast { Vec::new() } else { real_agents(root, &mut report) };
 
     report.check("cargo fmt", || succeeds(cargo(root).args(["fmt", "--all", "--check"])));
     // First everything is built, so that the end-to-end tests find the programs of the testkit beside `loop`.
     let built =
         report.check("build", || succeeds(cargo(root).args(["build", "--workspace", "--all-targets"])));
     if built {
-        suites(root, fast, claude.as_deref(), &mut report)?;
+        suites(root, fast, &agents, &mut report)?;
         report.check("cargo clippy", || {
             let lint = ["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"];
             succeeds(cargo(root).args(lint))
@@ -48,17 +48,23 @@ pub(crate) fn run(root: &Path, fast: bool) -> Result<ExitCode> {
 }
 
 /// `cargo test` over the workspace, doc tests included, however many fail.
-fn suites(root: &Path, fast: bool, claude: Option<&Path>, report: &mut Report) -> Result<()> {
+fn suites(root: &Path, fast: bool, agents: &[(&RealAgent, PathBuf)], report: &mut Report) -> Result<()> {
     let mut tests = cargo(root);
     tests.args(["test", "--workspace", "--no-fail-fast"]);
     // Under this variable a test whose tool is missing fails instead of skipping itself.
     tests.env("LOOP_TEST_REQUIRE_TOOLS", "1");
-    match claude {
-        Some(program) => tests.env("LOOP_TEST_REAL_AGENTS", "1").env("LOOP_TEST_CLAUDE", program),
-        None => tests.env_remove("LOOP_TEST_REAL_AGENTS").args(["--", "--skip", REAL_AGENTS]),
-    };
-    if claude.is_none() && !fast {
-        report.note("the tests with a real agent: it could not be fetched");
+    tests.envs(agents.iter().map(|(agent, program)| (agent.variable, program)));
+    if agents.is_empty() {
+        tests.env_remove("LOOP_TEST_REAL_AGENTS").args(["--", "--skip", REAL_AGENT_TESTS]);
+    } else {
+        tests.env("LOOP_TEST_REAL_AGENTS", "1").arg("--");
+        let there = |agent: &RealAgent| agents.iter().any(|(other, _)| other.tests == agent.tests);
+        for agent in REAL_AGENTS.iter().filter(|agent| !there(agent)) {
+            tests.args(["--skip", agent.tests]);
+        }
+    }
+    if agents.len() < REAL_AGENTS.len() && !fast {
+        report.note("tests with real agents: not all could be fetched");
     }
 
     let mut reader = Reader::default();
@@ -77,11 +83,18 @@ fn suites(root: &Path, fast: bool, claude: Option<&Path>, report: &mut Report) -
     Ok(())
 }
 
-/// Node and the pinned agent.
-fn real_agent(root: &Path) -> Result<PathBuf> {
-    tools::require("node", "nodejs", root)?;
-    tools::require("npm", "npm", root)?;
-    tools::claude_code(root)
+/// Node and the pinned agents; those that could not be fetched are missing, and reported.
+fn real_agents(root: &Path, report: &mut Report) -> Vec<(&'static RealAgent, PathBuf)> {
+    let npm = || tools::require("node", "nodejs", root).and_then(|()| tools::require("npm", "npm", root));
+    if !report.check("node and npm", || npm().map(|()| true)) {
+        return Vec::new();
+    }
+    let fetch = |agent: &'static RealAgent| {
+        let program =
+            report.fetch(&format!("{} from npm", agent.about), || tools::real_agent(agent, root))?;
+        Some((agent, program))
+    };
+    REAL_AGENTS.iter().filter_map(fetch).collect()
 }
 
 /// Licences, banned crates and sources. Advisories are left to `cargo deny check`: they need a database from outside

@@ -6,8 +6,38 @@ use anyhow::{Result, bail};
 
 use crate::process::{self, cargo, command, on_path, output, succeeds};
 
-/// The release of Claude Code whose screens the profile was last checked against.
-const CLAUDE_CODE: &str = "2.1.197";
+/// A real agent CLI from npm, in the release whose screens its profile was last checked against.
+pub(crate) struct RealAgent {
+    /// What people call it.
+    pub(crate) about: &'static str,
+    /// The variable by which its tests find the program.
+    pub(crate) variable: &'static str,
+    /// The names of its tests begin with this.
+    pub(crate) tests: &'static str,
+    package: &'static str,
+    version: &'static str,
+    program: &'static str,
+}
+
+/// Those that tests exist for.
+pub(crate) const REAL_AGENTS: [RealAgent; 2] = [
+    RealAgent {
+        about: "Claude Code",
+        variable: "LOOP_TEST_CLAUDE",
+        tests: "real_agents::claude_code",
+        package: "@anthropic-ai/claude-code",
+        version: "2.1.197",
+        program: "claude",
+    },
+    RealAgent {
+        about: "Codex",
+        variable: "LOOP_TEST_CODEX",
+        tests: "real_agents::codex",
+        package: "@openai/codex",
+        version: "0.171.0",
+        program: "codex",
+    },
+];
 
 /// The release of cargo-deny that the configuration was written for.
 const CARGO_DENY: &str = "0.20.2";
@@ -46,21 +76,22 @@ pub(crate) fn require(program: &str, package: &str, root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Returns the `claude` program of the pinned release, from npm, kept below the target folder.
-pub(crate) fn claude_code(root: &Path) -> Result<PathBuf> {
-    let dir = target_dir(root)?.join("agents").join(format!("claude-code-{CLAUDE_CODE}"));
-    let program = dir.join("node_modules/.bin/claude");
-    let works = || output(command("claude", root).arg("--version").env("PATH", path_with(&program))).is_ok();
+/// Returns the program of a real agent in its pinned release, from npm, kept below the target folder.
+pub(crate) fn real_agent(agent: &RealAgent, root: &Path) -> Result<PathBuf> {
+    let RealAgent { about, package, version, program: name, .. } = agent;
+    let dir = target_dir(root)?.join("agents").join(format!("{name}-{version}"));
+    let program = dir.join("node_modules/.bin").join(name);
+    let works = || output(command(name, root).arg("--version").env("PATH", path_with(&program))).is_ok();
     if program.exists() && works() {
         return Ok(program);
     }
     std::fs::create_dir_all(&dir)?;
     let mut npm = command("npm", &dir);
     npm.args(["install", "--no-audit", "--no-fund", "--no-save", "--prefix"]).arg(&dir);
-    npm.arg(format!("@anthropic-ai/claude-code@{CLAUDE_CODE}"));
+    npm.arg(format!("{package}@{version}"));
     if !succeeds(&mut npm)? || !works() {
         bail!(
-            "Claude Code {CLAUDE_CODE} could not be installed from npm; `cargo xtask test --fast` leaves its test out"
+            "{about} {version} could not be installed from npm; `cargo xtask test --fast` leaves its tests out"
         );
     }
     Ok(program)
