@@ -126,17 +126,18 @@ impl Stage {
         let store = Store::open(&Store::url_of_file(&state)).await?;
         let start = Instant::now();
         let mut after = 0;
-        let mut turns = 0;
+        let mut told = false;
         loop {
             let Some(row) = store.loops(true).await?.into_iter().next() else {
                 return Err(Failure::ours(anyhow::anyhow!("the demo's loop is gone")));
             };
             for event in store.events(&row.id, after, 1000).await? {
                 after = event.id;
-                tell(&event.kind, &event.text, &mut turns);
+                told |= tell(&event.kind, &event.text);
             }
             match row.state.as_str() {
-                "passed" => return Ok(()),
+                // The state is on record a moment before the line that says so.
+                "passed" if told => return Ok(()),
                 "held" | "blocked" if !is_verifying(&row) => {
                     return Err(Failure::say("the demo's loop is held, which should not happen")
                         .next(format!("look into {}", self.root.display())));
@@ -222,18 +223,20 @@ fn is_verifying(row: &LoopRow) -> bool {
     row.decision_json.as_deref().is_some_and(|decision| decision.contains("\"verifying\""))
 }
 
-fn tell(kind: &str, text: &str, turns: &mut usize) {
+/// Tells one event; returns whether it was the end.
+fn tell(kind: &str, text: &str) -> bool {
     match kind {
-        "turn" => {
-            *turns += 1;
-            line(format!("  {}", plain(text)));
-        }
+        "turn" => line(format!("  {}", plain(text))),
         "delivery" if text.contains(" woken for turn ") => line(format!("      -> {}", plain(text))),
         "verify" => {
             let passed = text.contains("\"passed\":true");
             line(format!("      verify: sh test.sh {}", if passed { "succeeds in a clean checkout" } else { "fails" }));
         }
-        "decision" if text.starts_with("passed") => line(format!("  {}", plain(text))),
+        "decision" if text.starts_with("passed") => {
+            line(format!("  {}", plain(text)));
+            return true;
+        }
         _ => {}
     }
+    false
 }
