@@ -172,7 +172,7 @@ impl Desk {
             // Superseded or answered between the claim and now, or its agent is at something else.
             return self.store.release(&delivery.id).await;
         }
-        let text = reached.session.profile.invoke.replace("{name}", delivery.agent.as_str());
+        let text = reached.session.profile.wake_text(delivery.agent.as_str());
         let wake = Wake { delivery_id: delivery.id.clone(), attempt: delivery.attempt, text };
         let pen = Pen { desk: self, delivery };
         let limit = self.options.send_limit;

@@ -16,6 +16,8 @@ pub(crate) const INTERRUPTED: &str = "interrupted by a person";
 pub(crate) const TAKEN_DOWN: &str = "the loop was taken down";
 /// Nor one that could not go on.
 pub(crate) const LIMITED: &str = "it had met a usage limit";
+/// Nor one whose section nobody waits for (any more).
+pub(crate) const NOT_MISSED: &str = "it has settled, and no section of it is missed";
 
 /// After this many wakes that came to nothing the loop is held.
 const WAKES: usize = 2;
@@ -70,12 +72,13 @@ pub(crate) fn facts(status: &Status, config: &Config, story: &Story, known: &Kno
         stopped: None,
     };
     let due = expected(status, config, &facts, status.turns.len() + 1);
-    // Another agent that is still at an older turn has its time elsewhere.
+    facts.stopped = due.as_ref().and_then(|due| stopped(status.turns.len(), due, known));
+    // The time of an agent that is still at an older turn is not that of the one that is due.
     let out = known.deliveries.iter().rfind(|delivery| delivery.state.is_out());
-    if out.is_some_and(|out| due.as_ref() != Some(&out.agent)) {
-        facts.turn_minutes = None;
+    if let Some(out) = out.filter(|out| due.as_ref() != Some(&out.agent)) {
+        let minutes = facts.turn_minutes.take();
+        facts.stopped = facts.stopped.or_else(|| overdue(&out.agent, minutes?, config));
     }
-    facts.stopped = due.and_then(|due| stopped(status.turns.len(), &due, known));
     (facts, forgiven)
 }
 
@@ -127,10 +130,11 @@ impl<'a> Woken<'a> {
     fn of(&self, n: usize) -> Option<bool> {
         let turn = self.status.turns.get(n.wrapping_sub(1))?;
         let row = self.known.row.as_ref()?;
-        if self.forgiven {
-            return self.by_text.get(&(&turn.author, turn.fingerprint.as_str()))?.woken;
-        }
-        match self.by_n.get(&n).filter(|record| record.author == turn.author) {
+        let record = match self.forgiven {
+            true => self.by_text.get(&(&turn.author, turn.fingerprint.as_str())),
+            false => self.by_n.get(&n).filter(|record| record.author == turn.author),
+        };
+        match record {
             Some(record) => record.woken,
             None if row.up && self.first.is_some_and(|first| n > first) => {
                 Some(self.was_woken(n, &turn.author))
@@ -211,9 +215,19 @@ fn stopped(turn: usize, due: &Name, known: &Known) -> Option<Stopped> {
     }
 }
 
+/// Somebody spoke out of turn, and the agent that was woken before has been waited for long enough.
+fn overdue(agent: &Name, minutes: f64, config: &Config) -> Option<Stopped> {
+    let limit = config.limits.turn_minutes.filter(|limit| minutes >= *limit)?;
+    Some(Stopped {
+        why: Hold::TurnMinutes,
+        reason: format!("{agent} is still at an older turn after {minutes:.0} minutes, the limit is {limit}"),
+        next: format!("look with `loop attach {agent}`; then `loop resume` or `loop stop`"),
+    })
+}
+
 fn is_excused(delivery: &Delivery) -> bool {
     let reason = delivery.reason.as_deref().unwrap_or_default();
-    [INTERRUPTED, TAKEN_DOWN, LIMITED].iter().any(|excuse| reason.starts_with(excuse))
+    [INTERRUPTED, TAKEN_DOWN, LIMITED, NOT_MISSED].iter().any(|excuse| reason.starts_with(excuse))
 }
 
 fn is_fruitless(delivery: &Delivery) -> bool {

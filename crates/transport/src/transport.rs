@@ -84,6 +84,25 @@ pub struct Session {
 }
 
 impl Session {
+    /// A session with nothing but what every one has: no address, no command, an empty environment.
+    pub fn new(loop_id: &str, agent: Name, kind: &str, profile: Profile, workdir: &Path) -> Self {
+        Self {
+            loop_id: loop_id.to_owned(),
+            agent,
+            kind: kind.to_owned(),
+            address: Value::Null,
+            workdir: workdir.to_owned(),
+            profile,
+            command: None,
+            permissions: Permissions::default(),
+            env: BTreeMap::new(),
+            conversation: None,
+            outputs: workdir.to_owned(),
+            git_dir: None,
+            verify: None,
+        }
+    }
+
     /// Program and arguments of one headless turn, filled in; `None` when nothing says how to run one.
     pub(crate) fn headless(&self, text: &str) -> Option<Vec<String>> {
         let profile = &self.profile;

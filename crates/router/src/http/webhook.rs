@@ -66,7 +66,8 @@ pub(crate) async fn agent_loop(State(desk): State<Arc<Desk>>, body: Bytes) -> Re
             // was told before.
             if let Decision::Wake { agent, .. } = decision
                 && recorded.delivery.is_some()
-                && desk.rung.is_new(&row.id, &format!("{}/{}", observed.status.turns.len(), decision.key()))
+                && !observed.status.turns.is_empty()
+                && desk.rung.is_new(&row.id, &decision.key())
             {
                 answer.target = Some(agent.to_string());
                 answer.turn = Some(observed.status.turns.len());

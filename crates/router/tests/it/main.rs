@@ -1,0 +1,13 @@
+//! The router as a whole: real git, a real store and socket, scripted agents.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod crashes;
+mod damage;
+mod examples;
+mod fake;
+mod holds;
+mod http;
+mod reaching;
+mod turns;
+mod verify;
+mod world;
