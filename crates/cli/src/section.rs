@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use loop_core::append::NewSection;
-use loop_core::{Config, Name};
-use loop_git::{CommitId, CommitOpts, Repo, append_section, commit_paths};
+use loop_core::history::{Damage, Recorded, compare};
+use loop_core::{Config, Name, status};
+use loop_git::{Blob, CommitId, CommitOpts, Repo, append_section, commit_paths};
 use loop_hooks::notify::NotifyInput;
 
 use crate::failure::Failure;
@@ -33,6 +34,7 @@ pub(crate) fn write(
         return Err(Failure::say(format!("{operation} is under way; nothing was written"))
             .next("finish or abort it, then try again"));
     }
+    stands_whole(repo, config)?;
     let appended = append_section(repo, &config.status_file, &config.cast(), section)?;
     let mut all = vec![appended.relative().to_owned()];
     all.extend(paths.into_iter().filter(|path| path != appended.relative()));
@@ -51,12 +53,68 @@ pub(crate) fn write(
             let file = refused_file(repo, &section.author);
             // Best effort: the next `loop turn` shows the words, and the user sees them now.
             let _ = std::fs::create_dir_all(repo.place().loop_dir()).and_then(|()| std::fs::write(&file, error.to_string()));
-            let refused = Failure::from(error);
-            Err(match appended.undo() {
-                Ok(()) => refused.next(format!("mend the cause and try again; the section was taken back from {}", config.status_file)),
-                Err(undo) => refused.next(format!("the section could not be taken back: {undo}")),
-            })
+            let mend = error.hint().unwrap_or_else(|| "mend the cause and try again".to_owned());
+            let undone = match appended.undo() {
+                Ok(()) => format!("the section was taken back from {}", config.status_file),
+                Err(undo) => format!("the section could not be taken back: {undo}"),
+            };
+            Err(Failure::users(error).next(format!("{mend}; {undone}")))
         }
+    }
+}
+
+/// Refuses where the working tree's file has lost what is committed: appending to it would commit the loss.
+fn stands_whole(repo: &Repo, config: &Config) -> Result<(), Failure> {
+    let file = &config.status_file;
+    let restore = format!("`git checkout HEAD -- {file}` restores it");
+    let head = repo.head()?;
+    let Some(tip) = head.tip() else { return Ok(()) };
+    let bytes = |blob| match blob {
+        Blob::File(bytes) | Blob::Symlink { content: Some(bytes), outside: false, .. } => Some(bytes),
+        _ => None,
+    };
+    let Some(committed) = bytes(repo.blob(tip, file)?) else { return Ok(()) };
+    let now = match repo.worktree_file(file)? {
+        Blob::Missing => {
+            return Err(Failure::say(format!("{file} is not in the working tree; nothing was written")).next(restore));
+        }
+        blob => bytes(blob),
+    };
+    let cast = config.cast();
+    // What cannot be read is refused, in better words, by those who read it.
+    let (Ok(committed), Some(Ok(now))) =
+        (status::parse(&committed, &cast), now.as_deref().map(|bytes| status::parse(bytes, &cast)))
+    else {
+        return Ok(());
+    };
+    if committed.loop_id.is_some() && now.loop_id.is_none() {
+        return Err(Failure::say(format!("{file} has lost its head, with the task and the loop's id; nothing was written"))
+            .next(format!("`git diff HEAD -- {file}` shows what is gone; {restore}")));
+    }
+    let recorded: Vec<Recorded> = committed
+        .turns
+        .iter()
+        .map(|turn| Recorded {
+            n: turn.n,
+            author: turn.author.clone(),
+            fingerprint: turn.fingerprint.clone(),
+            summary: turn.summary.clone(),
+            commit: None,
+            answered: true,
+        })
+        .collect();
+    let lost = compare(&recorded, &now).into_iter().find_map(|damage| match damage {
+        Damage::Vanished(was) => Some((was, "is gone")),
+        Damage::Reattributed { was, .. } => Some((was, "has another name")),
+        _ => None,
+    });
+    match lost {
+        None => Ok(()),
+        Some((was, what)) => Err(Failure::say(format!(
+            "section {} by {} ({}) {what} in {file}; nothing was written",
+            was.n, was.author, was.summary
+        ))
+        .next(format!("`git diff HEAD -- {file}` shows it; put the earlier sections back and add yours at the end, or {restore}"))),
     }
 }
 

@@ -9,7 +9,7 @@ use loop_git::{Repo, changed_since, forget_baseline, read_baseline};
 use serde_json::json;
 
 use crate::commands::DONE;
-use crate::failure::{Done, Failure};
+use crate::failure::{COMMAND_LINE, Done, Failure};
 use crate::here::Here;
 use crate::world::World;
 use crate::{output, section};
@@ -50,6 +50,9 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) async fn run(world: &World, args: Args) -> Done {
+    if args.message.trim().is_empty() {
+        return Err(Failure::say("nothing is said with -m").code(COMMAND_LINE).next("say what was done, in a few words"));
+    }
     let mut here = Here::with_any_store(world).await?;
     let (config, _) = here.config(world)?;
     let cast = config.cast();
@@ -80,9 +83,10 @@ pub(crate) async fn run(world: &World, args: Args) -> Done {
     let written = section::write(world, repo, &config, &section, paths)?;
     // The next `loop turn` begins a turn of its own.
     forget_baseline(repo, &name)?;
+    let left_out: Vec<&PathBuf> = own.left_out.iter().filter(|path| *path != Path::new(&config.status_file)).collect();
     if args.json {
         output::json(&json!({
-            "commit": written.commit, "files": committed_files, "left_out": own.left_out, "said": written.lines,
+            "commit": written.commit, "files": committed_files, "left_out": left_out, "said": written.lines,
         }));
         return Ok(DONE);
     }
@@ -90,12 +94,12 @@ pub(crate) async fn run(world: &World, args: Args) -> Done {
     for closed in &written.closed {
         output::note(format!("loop: closed {} in {}", plain(closed), config.status_file));
     }
-    if !own.left_out.is_empty() {
-        let names: Vec<String> = own.left_out.iter().take(8).map(|path| plain(&path.to_string_lossy()).into_owned()).collect();
+    if !left_out.is_empty() {
+        let names: Vec<String> = left_out.iter().take(8).map(|path| plain(&path.to_string_lossy()).into_owned()).collect();
         output::note(format!(
             "loop: left out, changed before this turn: {}{} (--all takes them in)",
             names.join(", "),
-            if own.left_out.len() > 8 { ", …" } else { "" }
+            if left_out.len() > 8 { ", …" } else { "" }
         ));
     }
     for line in written.lines {
@@ -194,5 +198,9 @@ fn body(from: Option<&str>) -> Result<String, Failure> {
         Some("-") => std::io::read_to_string(std::io::stdin()),
         Some(file) => std::fs::read_to_string(file),
     };
-    read.map_err(|error| Failure::users(anyhow::Error::new(error).context("cannot read the body")))
+    read.map_err(|error| {
+        let from = from.filter(|from| *from != "-").unwrap_or("standard input");
+        Failure::users(anyhow::Error::new(error).context(format!("cannot read the body from {from}")))
+            .next("--body takes a text file in UTF-8, or `-`")
+    })
 }

@@ -4,8 +4,8 @@ use loop_core::append::NewSection;
 use loop_core::{Config, Name, Role};
 
 use crate::commands::DONE;
-use crate::commands::commit::{on_the_loops_branch, target};
-use crate::failure::{Done, Failure};
+use crate::commands::commit::{nobody, on_the_loops_branch, target};
+use crate::failure::{COMMAND_LINE, Done, Failure};
 use crate::here::Here;
 use crate::world::World;
 use crate::{output, section};
@@ -25,6 +25,9 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) async fn run(world: &World, args: Args) -> Done {
+    if args.text.trim().is_empty() {
+        return Err(Failure::say("there is nothing to say").code(COMMAND_LINE).next("loop say \"what the agents should know\""));
+    }
     let mut here = Here::with_store(world).await?;
     let (config, _) = here.config(world)?;
     here.observed(world)?;
@@ -53,6 +56,7 @@ fn author(world: &World, here: &Here, config: &Config, named: Option<&str>) -> R
         Some((name, Role::Person | Role::Planner)) => Ok(name.clone()),
         Some((name, Role::Agent)) => Err(Failure::say(format!("{name} is an agent; `loop say` is for people"))
             .next(format!("an agent writes with `loop commit {name} -m …`"))),
+        None if named.is_some() => Err(nobody(config, &candidate)),
         None => Err(Failure::say("loop.yaml names nobody who could say this")
             .next("add `people: [YOURNAME]` to loop.yaml and `loop trust` it, or name one with --as")),
     }

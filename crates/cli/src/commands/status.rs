@@ -132,9 +132,9 @@ impl View {
             lines.push(format!("Loop: {}", plain(&headline(decision).0)));
         }
         if let Some(row) = &self.row {
-            let limit = self.rounds.as_ref().map(round_words).unwrap_or_default();
+            let limit = self.rounds.as_ref().map(|rounds| round_words(rounds) + ", ").unwrap_or_default();
             let minutes = row.worked_ms / 60_000;
-            lines.push(format!("      {} on {}, {limit}, {minutes} min of work", row.slug, row.branch));
+            lines.push(format!("      {} on {}, {limit}{minutes} min of work", row.slug, row.branch));
         }
         for turn in &self.report.turns {
             let to = turn.to.as_ref().map(|to| format!(" -> {to}")).unwrap_or_default();
