@@ -1,5 +1,6 @@
 //! What the steering commands share: find the loop, let only people pass, do it, say how the loop stands now.
 
+use loop_core::Role;
 use loop_router::reading::Reading;
 use loop_router::steer::Steer;
 use loop_store::LoopRow;
@@ -7,6 +8,7 @@ use serde_json::json;
 
 use crate::client::Client;
 use crate::commands::DONE;
+use crate::commands::commit::nobody;
 use crate::failure::{Done, Failure};
 use crate::here::Here;
 use crate::output;
@@ -37,6 +39,17 @@ impl Helm {
         match self.here.read(world)? {
             Reading::Loop(observed) => Ok((observed.status.turns.len(), Some(observed.tip.to_string()))),
             _ => Ok((self.client.store.turns(&self.row.id).await?.len(), self.row.tip.clone())),
+        }
+    }
+
+    /// The agent of this loop that is called `name`. Where loop.yaml cannot be read, the name as it is: the router
+    /// knows the approved one.
+    pub(crate) fn agent(&self, world: &World, name: &str) -> Result<String, Failure> {
+        let Ok((config, _)) = self.here.config(world) else { return Ok(name.to_owned()) };
+        match config.cast().find(name) {
+            Some((name, Role::Agent)) => Ok(name.to_string()),
+            Some((name, _)) => Err(Failure::say(format!("{name} is no agent of this loop"))),
+            None => Err(nobody(&config, name)),
         }
     }
 

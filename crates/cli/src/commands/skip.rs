@@ -22,10 +22,11 @@ pub(crate) struct Args {
 /// Runs the command.
 pub(crate) async fn run(world: &World, args: Args) -> Done {
     let helm = Helm::take(world, "skip").await?;
+    let name = helm.agent(world, &args.name)?;
     let said = if args.undo {
-        format!("{} takes part again.", args.name)
+        format!("{name} takes part again.")
     } else {
-        format!("{} is left out; `loop skip {} --undo` takes it in again.", args.name, args.name)
+        format!("{name} is left out; `loop skip {name} --undo` takes it in again.")
     };
-    helm.steer(&Steer::Skip { name: args.name, undo: args.undo }, args.json, &said).await
+    helm.steer(&Steer::Skip { name, undo: args.undo }, args.json, &said).await
 }

@@ -145,6 +145,8 @@ pub(crate) async fn raise(
 ) -> Result<Summary, Failure> {
     let client = Client::open(world).await?;
     only_people(&client, row, "up").await?;
+    // The router would refuse wrong settings and an open key too, but only its log would say so.
+    world.router_options()?;
     let (config, text) = here.config(world)?;
     if row.approved_text.as_deref() != Some(text.as_str()) {
         approve(&client, row, &config, &text, yes).await?;
