@@ -156,7 +156,14 @@ fn what(
     let old_id = parent.map(|parent| repo.blob_id(parent, status_file)).transpose()?.flatten();
     match (&old_id, &new_id) {
         (None, None) => return Ok((What::Idle, Vec::new())),
-        (Some(_), None) => return Ok((What::Removed, Vec::new())),
+        (Some(_), None) => {
+            let what = match repo.blob(&info.id, status_file)? {
+                Blob::Missing => What::Removed,
+                Blob::Directory => What::Unreadable(format!("{status_file} is a directory now; put the file back and commit")),
+                _ => What::Unreadable(format!("{status_file} is no file of this repository now; put it back and commit")),
+            };
+            return Ok((what, Vec::new()));
+        }
         (old, new) if old == new => return Ok((What::LeftAlone, Vec::new())),
         _ => {}
     }
