@@ -3,7 +3,7 @@
 use std::fmt;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use subtle::ConstantTimeEq;
@@ -79,7 +79,7 @@ impl Key {
         fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut random)).map_err(io)?;
         let key = Self(hex::encode(random));
         if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).map_err(io)?;
+            fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(io)?;
         }
         // A name of its own and a link without replacing: of two that make the first key at once, one wins and
         // both read the winner's.
@@ -136,6 +136,7 @@ mod tests {
         let path = folder.path().join("state/key");
         let key = Key::read_or_make(&path).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
+        assert_eq!(fs::metadata(folder.path().join("state")).unwrap().mode() & 0o777, 0o700);
         assert_eq!(Key::read_or_make(&path).unwrap().expose(), key.expose());
         let shown = format!("{key:?} {key}");
         assert!(!shown.contains(key.expose()) && shown.contains('…'), "{shown}");
