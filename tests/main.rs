@@ -4,6 +4,7 @@
 //! submitted to the scripted agents stands in their own logs, so what `loop` claims is compared with what happened.
 #![allow(clippy::unwrap_used)]
 
+mod bad_input;
 mod crash;
 mod demo;
 mod headless;

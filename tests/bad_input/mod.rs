@@ -1,0 +1,16 @@
+//! Bad input: a clear error, the right exit code, nothing lost, nothing run.
+//!
+//! Every test drives the real program in a [`bench::Bench`]: a home of its own, a router on a free port, its own
+//! tmux server.
+
+mod bench;
+mod cast;
+mod later_commits;
+mod places;
+mod refused;
+mod router;
+mod sessions;
+mod status_file;
+mod trust;
+mod usage;
+mod webhook;
