@@ -34,9 +34,9 @@ fn claude_code_takes_its_turns_in_a_window() {
 }
 
 #[test]
-fn claude_code_asks_and_a_person_answers() {
+fn claude_code_asks_at_its_start_and_a_person_answers() {
     let Some(program) = real_agent("LOOP_TEST_CLAUDE") else { return };
-    if alone("real_agents::claude_code_asks_and_a_person_answers") {
+    if alone("real_agents::claude_code_asks_at_its_start_and_a_person_answers") {
         return;
     }
     let stage = Stage::new("");
@@ -54,6 +54,34 @@ fn claude_code_asks_and_a_person_answers() {
     assert_eq!(model.log().iter().filter(|line| line.event == "call").count(), 0);
     stage.sandbox.tmux(&["send-keys", "-t", "loop-shop:CC", "Enter"]);
     passed_honestly(&stage, &shop, &model, "CC");
+}
+
+#[test]
+fn claude_code_asks_in_its_turn_and_a_person_answers() {
+    let Some(program) = real_agent("LOOP_TEST_CLAUDE") else { return };
+    if alone("real_agents::claude_code_asks_in_its_turn_and_a_person_answers") {
+        return;
+    }
+    // The question stands longer than a screen must be still until a turn counts as over.
+    let stage = Stage::new("timings: {look: 0.2, quiet: 1, sweep: 2, ask: 3}");
+    let shop = stage.place(stage.sandbox.repo("shop"), "agents");
+    let mut script = two_turns(shop.repo.path());
+    // No command that `permissions: edits` allows.
+    script.turns[0].insert(1, ModelStep::Shell("sh -c 'echo asked >> ../asked'".to_owned()));
+    let model = Model::start(&stage, &script);
+    cast(&shop, "CC: {kind: claude-code, env: {CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: \"1\"}}");
+    claude_code_knows(&stage, &shop, true);
+    play(&shop, &model, &program, "CC");
+    eventually("a person to be told", LONG, || {
+        let log = shop.run(&["log"]);
+        let told =
+            log.lines().any(|line| line.contains("  told  ") && line.contains("asks for a permission"));
+        if told { Ok(()) } else { Err(story(&shop, &model)) }
+    });
+    assert!(!stage.sandbox.root().join("asked").exists(), "{}", story(&shop, &model));
+    stage.sandbox.tmux(&["send-keys", "-t", "loop-shop:CC", "1"]);
+    passed_honestly(&stage, &shop, &model, "CC");
+    assert_eq!(stage.sandbox.read("asked"), "asked\n");
 }
 
 #[test]
