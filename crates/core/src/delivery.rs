@@ -38,6 +38,9 @@ pub struct Delivery {
     pub started_at: Option<Timestamp>,
     /// When its section was committed.
     pub answered_at: Option<Timestamp>,
+    /// How long the agent was seen at work on it, in milliseconds; since the last `loop resume` at most.
+    #[serde(default)]
+    pub worked_ms: i64,
 }
 
 /// Where a delivery stands.

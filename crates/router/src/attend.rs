@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 use crate::courier::describe;
 use crate::desk::Desk;
-use crate::facts::{LAST_LINES, LIMITED};
+use crate::facts::{LAST_LINES, LIMITED, NOT_MISSED};
 use crate::reading::Reader;
 use crate::relay::{Notice, Relayed};
 use crate::session::Reached;
@@ -57,7 +57,6 @@ impl Desk {
                 }
             };
             watches.retain(|id, _| open.iter().any(|delivery| delivery.id == *id));
-            self.worked.keep(|id| open.iter().any(|delivery| delivery.id == id));
             self.patience.keep(|id| {
                 open.iter()
                     .any(|delivery| delivery.id == id && !matches!(delivery.state, DeliveryState::Submitted))
@@ -114,11 +113,11 @@ impl Desk {
         let is_blind = reached.as_ref().is_some_and(|reached| !reached.transport.tells_idle());
         match &presence {
             Presence::Idle if is_blind && delivery.state != DeliveryState::Unknown => {
-                self.works(&row, delivery, passed).await
+                self.works(delivery, passed).await
             }
             Presence::Busy => {
                 watch.still_since = None;
-                self.works(&row, delivery, passed).await
+                self.works(delivery, passed).await
             }
             Presence::Starting | Presence::Unknown(_) => {
                 watch.still_since = None;
@@ -156,9 +155,8 @@ impl Desk {
         }
     }
 
-    async fn works(&self, row: &LoopRow, delivery: &Delivery, passed: Duration) -> Result<(), StoreError> {
-        self.worked.add(&delivery.id, passed);
-        self.store.add_worked_ms(&row.id, i64::try_from(passed.as_millis()).unwrap_or(i64::MAX)).await?;
+    async fn works(&self, delivery: &Delivery, passed: Duration) -> Result<(), StoreError> {
+        self.store.add_work(&delivery.id, i64::try_from(passed.as_millis()).unwrap_or(i64::MAX)).await?;
         if matches!(delivery.state, DeliveryState::Unknown | DeliveryState::Typed) {
             self.move_on(&delivery.id, DeliveryState::Submitted, Some("seen working")).await?;
         }
@@ -202,8 +200,7 @@ impl Desk {
         };
         if !is_wanted {
             // A planner was told, or another's section came first: nobody misses one of this agent.
-            let why = "it has settled, and no section of it is missed";
-            self.move_on(&delivery.id, DeliveryState::Unanswered, Some(why)).await?;
+            self.move_on(&delivery.id, DeliveryState::Unanswered, Some(NOT_MISSED)).await?;
             return Ok(());
         }
         let gone = matches!(presence, Presence::Gone(_) | Presence::Shell(_));

@@ -2,7 +2,6 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use jiff::Timestamp;
 use loop_store::{Store, StoreError};
@@ -25,7 +24,6 @@ pub struct Desk {
     pub(crate) transports: HashMap<String, Arc<dyn Transport>>,
     pub(crate) wait_room: WaitRoom,
     pub(crate) counters: Counters,
-    pub(crate) worked: Worked,
     pub(crate) rung: Rung,
     pub(crate) patience: Patience,
     /// What the relay said about loops that it could not read, so that it says it once.
@@ -114,33 +112,6 @@ impl Desk {
             // The relay's end is gone only while the router stops.
             let _ = notices.send(crate::relay::Notice { loop_id, from: "git" });
         });
-    }
-}
-
-/// Working time of deliveries that are out, measured on a clock that stands still while the machine sleeps.
-#[derive(Default)]
-pub(crate) struct Worked {
-    by_delivery: Mutex<HashMap<String, Duration>>,
-}
-
-impl Worked {
-    pub(crate) fn add(&self, delivery: &str, time: Duration) {
-        let mut by_delivery = self.by_delivery.lock().unwrap_or_else(PoisonError::into_inner);
-        *by_delivery.entry(delivery.to_owned()).or_default() += time;
-    }
-
-    pub(crate) fn of(&self, delivery: &str) -> Duration {
-        let by_delivery = self.by_delivery.lock().unwrap_or_else(PoisonError::into_inner);
-        by_delivery.get(delivery).copied().unwrap_or_default()
-    }
-
-    pub(crate) fn forget(&self, delivery: &str) {
-        self.by_delivery.lock().unwrap_or_else(PoisonError::into_inner).remove(delivery);
-    }
-
-    pub(crate) fn keep(&self, open: impl Fn(&str) -> bool) {
-        let mut by_delivery = self.by_delivery.lock().unwrap_or_else(PoisonError::into_inner);
-        by_delivery.retain(|delivery, _| open(delivery));
     }
 }
 

@@ -132,7 +132,6 @@ impl Router {
             transports,
             wait_room,
             counters: metrics::Counters::default(),
-            worked: desk::Worked::default(),
             rung: desk::Rung::default(),
             patience: patience::Patience::default(),
             complaints: Mutex::default(),
@@ -165,6 +164,10 @@ impl Router {
             tasks.spawn(http::serve(listener, service, header_limit, Arc::clone(&places), desk.stop.clone()));
         }
         for row in desk.store.loops(false).await? {
+            // What was decided before is no news to whoever rings next.
+            if let Some(decision) = &row.decision_key {
+                desk.rung.is_new(&row.id, decision);
+            }
             desk.ring(&row.id, "start");
         }
         tracing::info!(%addr, "the router listens");

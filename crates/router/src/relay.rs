@@ -74,7 +74,7 @@ impl Desk {
             self.seats.close(&notice.loop_id).await;
             return Ok(Relayed::Nothing("the loop has ended".to_owned()));
         }
-        let known = self.known(row.clone()).await?;
+        let known = remembered(&self.store, row.clone()).await?;
         let kinds = self.options.kinds.clone();
         let git_env = self.options.git_env.clone();
         // libgit2 blocks: it gets a thread of its own, and the reader goes along and comes back with its seat.
@@ -144,16 +144,6 @@ impl Desk {
                 None => Err(error.into()),
             },
         }
-    }
-
-    /// What the store remembers of a loop.
-    pub(crate) async fn known(&self, row: LoopRow) -> Result<Known, StoreError> {
-        let mut known = remembered(&self.store, row).await?;
-        let out = known.deliveries.iter().rfind(|delivery| delivery.state.is_out());
-        if let Some(out) = out {
-            known.turn_minutes = Some(self.worked.of(&out.id).as_secs_f64() / 60.0);
-        }
-        Ok(known)
     }
 
     async fn record(
@@ -381,7 +371,9 @@ pub async fn remembered(store: &loop_store::Store, row: LoopRow) -> Result<Known
         true => store.events_of_kind(&row.id, "damage").await?.pop().map(|event| event.text),
         false => None,
     };
-    Ok(Known { row: Some(row), turns, deliveries, verified, turn_minutes: None, branch: None, damaged_at })
+    let out = deliveries.iter().rfind(|delivery| delivery.state.is_out());
+    let turn_minutes = out.map(|out| out.worked_ms as f64 / 60_000.0);
+    Ok(Known { row: Some(row), turns, deliveries, verified, turn_minutes, branch: None, damaged_at })
 }
 
 /// The sections to be put on record: none while they are damaged, and an answered one as it was.

@@ -97,14 +97,8 @@ impl Desk {
         let Some(transport) = self.transports.get(&session.transport) else {
             return Ok(Err(format!("no transport `{}` is known here", session.transport)));
         };
-        let session = transport_session(
-            row,
-            config,
-            entry,
-            &session,
-            &self.options.agent_env,
-            &self.options.state_dir,
-        );
+        let session =
+            transport_session(row, config, entry, &session, &self.options.agent_env, &self.options.state_dir);
         Ok(Ok(Reached { transport: Arc::clone(transport), session }))
     }
 

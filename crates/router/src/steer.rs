@@ -148,7 +148,6 @@ pub async fn steer_with(
                 Some(Some(Resume { after_turn: *after_turn, to, rounds: *rounds, hours: *hours }));
             patch.paused = Some(None);
             patch.told = Some(None);
-            patch.worked_ms = Some(0);
             // What stands there now is what the person saw: the next decision takes it for the record.
             patch.decision_key = Some(None);
             said.unwrap_or_else(|| "resumed".to_owned())
@@ -211,6 +210,7 @@ pub async fn steer_with(
             }
         }
         Steer::Resume { after_turn, .. } => {
+            store.restart_clocks(loop_id).await?;
             store.resume_dead(loop_id, *after_turn, now).await?;
         }
         _ => {}

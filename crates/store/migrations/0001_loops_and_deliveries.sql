@@ -63,6 +63,7 @@ CREATE TABLE deliveries (
     submitted_at INTEGER,
     started_at   INTEGER,
     answered_at  INTEGER,
+    worked_ms    INTEGER NOT NULL DEFAULT 0,
     lease_owner  TEXT,
     lease_until  INTEGER,
     UNIQUE (loop_id, turn, agent_key, attempt)

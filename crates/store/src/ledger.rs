@@ -225,6 +225,7 @@ impl FromRow<'_, SqliteRow> for DeliveryRow {
             submitted_at: columns::maybe_time(row, "submitted_at")?,
             started_at: columns::maybe_time(row, "started_at")?,
             answered_at: columns::maybe_time(row, "answered_at")?,
+            worked_ms: row.try_get("worked_ms")?,
         };
         Ok(Self { seq: row.try_get("seq")?, delivery })
     }

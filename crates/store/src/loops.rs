@@ -270,19 +270,44 @@ impl Store {
         self.settle("end a loop", work.await)
     }
 
-    /// Adds working time to a loop's clock.
+    /// Adds working time to the clock of a delivery and to that of its loop.
     ///
     /// # Errors
-    /// Fails with [`StoreError::Missing`] when there is no such loop.
-    pub async fn add_worked_ms(&self, loop_id: &str, ms: i64) -> Result<(), StoreError> {
+    /// Fails with [`StoreError::Missing`] when there is no such delivery.
+    pub async fn add_work(&self, delivery_id: &str, ms: i64) -> Result<(), StoreError> {
         let work = async {
-            let query = sqlx::query("UPDATE loops SET worked_ms = max(0, worked_ms + ?2) WHERE id = ?1");
             let mut transaction = self.begin_light().await?;
-            let done = query.bind(loop_id).bind(ms).execute(&mut *transaction).await?;
+            let one = "UPDATE deliveries SET worked_ms = max(0, worked_ms + ?2) WHERE id = ?1";
+            let done = sqlx::query(one).bind(delivery_id).bind(ms).execute(&mut *transaction).await?;
+            if done.rows_affected() == 0 {
+                return Err(Fault::missing("delivery", delivery_id));
+            }
+            let all = "UPDATE loops SET worked_ms = max(0, worked_ms + ?2)
+                       WHERE id = (SELECT loop_id FROM deliveries WHERE id = ?1)";
+            sqlx::query(all).bind(delivery_id).bind(ms).execute(&mut *transaction).await?;
             transaction.commit().await?;
-            if done.rows_affected() == 0 { Err(Fault::missing("loop", loop_id)) } else { Ok(()) }
+            Ok(())
         };
         self.settle("add working time", work.await)
+    }
+
+    /// Sets the clocks of a loop and of all its deliveries back to 0 (`loop resume`).
+    ///
+    /// # Errors
+    /// Fails when the store cannot be written to.
+    pub async fn restart_clocks(&self, loop_id: &str) -> Result<(), StoreError> {
+        let work = async {
+            let mut transaction = self.begin().await?;
+            for clocks in [
+                "UPDATE loops SET worked_ms = 0 WHERE id = ?1",
+                "UPDATE deliveries SET worked_ms = 0 WHERE loop_id = ?1",
+            ] {
+                sqlx::query(clocks).bind(loop_id).execute(&mut *transaction).await?;
+            }
+            transaction.commit().await?;
+            Ok(())
+        };
+        self.settle("restart the clocks", work.await)
     }
 }
 

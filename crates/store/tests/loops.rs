@@ -101,10 +101,18 @@ async fn a_path_that_is_no_text_comes_back_as_it_was() {
 async fn working_time_adds_up() {
     let folder = Folder::new();
     let store = folder.open_with_loop().await;
-    store.add_worked_ms("L", 700).await.unwrap();
-    store.add_worked_ms("L", 400).await.unwrap();
-    assert_eq!(store.loop_row("L").await.unwrap().unwrap().worked_ms, 1100);
-    let error = store.add_worked_ms("M", 1).await.unwrap_err();
+    let recorded = store.record("L", &outcome(&[], Some("CC"), 1)).await.unwrap();
+    let delivery = recorded.delivery.unwrap().id;
+    store.add_work(&delivery, 700).await.unwrap();
+    store.add_work(&delivery, 400).await.unwrap();
+    let clocks = async || {
+        let row = store.loop_row("L").await.unwrap().unwrap();
+        (row.worked_ms, store.delivery(&delivery).await.unwrap().unwrap().worked_ms)
+    };
+    assert_eq!(clocks().await, (1100, 1100));
+    store.restart_clocks("L").await.unwrap();
+    assert_eq!(clocks().await, (0, 0));
+    let error = store.add_work("nobody", 1).await.unwrap_err();
     assert!(matches!(error, StoreError::Missing { .. }), "{error:?}");
 }
 

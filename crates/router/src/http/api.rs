@@ -135,8 +135,10 @@ pub(crate) async fn forget_session(
 }
 
 fn name(text: &str) -> Result<Name, Problem> {
-    Name::new(text)
-        .map_err(|error| Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "bad-name", error.to_string()))
+    Name::new(text).map_err(|error| {
+        Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "bad-name", error.to_string())
+            .hint("a name is a letter, then letters, digits, `_`, `-` and `.`, at most 32 in all")
+    })
 }
 
 /// `POST /api/loops/{id}/{command}`: the steering commands; the body holds the command's own fields.
@@ -149,6 +151,7 @@ pub(crate) async fn steering(
     let bad = |detail: String| {
         Problem::new(StatusCode::BAD_REQUEST, "bad-body", format!("`{command}` cannot be read"))
             .detail(detail)
+            .hint("send a JSON object with the command's fields, or nothing")
     };
     let mut fields = match body.as_ref() {
         [] => serde_json::Map::new(),
@@ -184,18 +187,19 @@ impl Desk {
             SteerError::Store(error) => Problem::ours(&error),
             SteerError::UnknownLoop(_) => {
                 Problem::new(StatusCode::NOT_FOUND, "unknown-loop", error.to_string())
+                    .hint("GET /api/loops lists them")
             }
             SteerError::Name(_) | SteerError::Config(_) | SteerError::Figure(_) => {
-                Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "refused", error.to_string())
+                let hint = match error {
+                    SteerError::Config(_) => "mend loop.yaml, then `loop trust` again",
+                    SteerError::Name(_) => "`loop agents` lists the names",
+                    _ => "for example `loop resume --rounds 4`",
+                };
+                Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "refused", error.to_string()).hint(hint)
             }
         })?;
         match command {
             Steer::Stop { .. } => self.interrupt_all(&steered).await,
-            Steer::Resume { .. } => {
-                // The limit for one turn starts afresh too.
-                let open = self.store.open_deliveries(Some(&row.id)).await.map_err(ours)?;
-                open.iter().for_each(|delivery| self.worked.forget(&delivery.id));
-            }
             _ => {}
         }
         if let Ok(Some(event)) = self.store.last_events(&row.id, 1).await.map(|mut events| events.pop()) {
@@ -276,7 +280,9 @@ pub(crate) async fn capture(
 ) -> Answered<Value> {
     let row = row(&desk, &id).await?;
     let agent = name(&agent)?;
-    let refused = |why: String| Problem::new(StatusCode::CONFLICT, "not-reached", why);
+    let refused = |why: String| {
+        Problem::new(StatusCode::CONFLICT, "not-reached", why).hint("`loop up` opens what is missing")
+    };
     let config = desk.config_of(&row).map_err(refused)?;
     let reached = desk.reach(&row, &config, &agent).await.map_err(ours)?.map_err(refused)?;
     let presence = reached.transport.probe(&reached.session).await;
