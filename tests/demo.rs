@@ -17,16 +17,12 @@ fn play(arguments: &[&str]) -> String {
         &[
             "$ loop init",
             "$ loop up",
-            "Ada woken for turn 1",
             "turn 1 by Ada: write leap.sh",
-            "Rex woken for turn 2",
             "turn 2 by Rex: one finding",
-            "Ada woken for turn 3",
             "turn 3 by Ada: mend F1",
-            "Rex woken for turn 4",
-            "Tess woken for turn 5",
+            "turn 4 by Rex: F1 is mended",
             "turn 5 by Tess: add test.sh",
-            "REVIEW-PASS",
+            "turn 6 by Ada: read the tests and ran them REVIEW-PASS",
             "succeeds in a clean checkout",
             "passed",
             "$ loop archive",
@@ -34,6 +30,11 @@ fn play(arguments: &[&str]) -> String {
             "loop init",
         ],
     );
+    // An agent may be quicker than the line that says it was woken.
+    let woken = ["Ada", "Rex", "Ada", "Rex", "Tess", "Ada"].into_iter().zip(1..);
+    let lines: Vec<String> = woken.map(|(name, turn)| format!("-> {name} woken for turn {turn} ")).collect();
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    in_order(&said, &lines);
     as_left(&stage.sandbox, &said);
     said
 }

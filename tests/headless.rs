@@ -19,7 +19,16 @@ fn run_headless(codex: Script, rest: &str) -> Said {
 fn a_pass_is_0() {
     let said = run_headless(Script::of([review("one finding"), pass()]), "pass: other");
     assert_eq!(said.code, Some(0), "{said:?}");
-    assert!(said.out.contains("turn 4 by Codex: reviewed REVIEW-PASS"), "{said:?}");
+    let told = [
+        "turn 1 by CC",
+        "turn 2 by Codex",
+        "turn 3 by CC",
+        "turn 4 by Codex: reviewed REVIEW-PASS",
+        "passed",
+    ];
+    for words in told {
+        assert!(said.out.contains(words), "{words}: {said:?}");
+    }
 }
 
 #[test]

@@ -44,16 +44,34 @@ fn says_something_to_one_agent_and_accepts() {
     shop.run(&["say", "use the old table", "--to", "CC"]);
     shop.run(&["resume", "--rounds", "1"]);
     wakes(&shop, "CC", 2);
-    eventually("the answer", LONG, || match shop.authors() {
-        authors if authors.starts_with(&["CC", "Codex", "Dana", "CC"].map(String::from)) => Ok(()),
+    eventually("the end of the round", LONG, || match shop.authors() {
+        authors if authors == ["CC", "Codex", "Dana", "CC", "Codex"] => Ok(()),
         authors => Err(format!("{authors:?}")),
     });
+    shop.until("held", "round");
     let said = shop.run(&["accept", "-m", "good enough"]);
     assert!(said.contains("accepted by Dana"), "{said}");
     let status = shop.until("passed", "");
     assert!(status["decision"]["reason"].as_str().unwrap().contains("Dana"), "{status}");
     shop.passes();
     shop.run(&["archive"]);
+    end(&shop);
+}
+
+#[test]
+fn is_told_on_accept_who_is_still_at_work() {
+    let stage = Stage::new("");
+    let never = Step::WaitFor(stage.sandbox.root().join("never").display().to_string());
+    let cc = Script::of([turn([never])]);
+    let shop = raise(&stage, &[("CC", cc), ("Codex", Script::of([pass()]))], "people: [Dana]");
+    wakes(&shop, "CC", 1);
+    let said = shop.try_loop(&["accept"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.err.contains("CC is still at work") && said.err.contains("`loop stop`"), "{said:?}");
+    shop.run(&["stop"]);
+    let said = shop.try_loop(&["accept"]);
+    assert!(!said.err.contains("still at work"), "{said:?}");
+    shop.passes();
     end(&shop);
 }
 

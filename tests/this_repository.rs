@@ -1,29 +1,39 @@
 //! Real input: a clone of this very repository, with whatever history it has here.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use loop_testkit::script::Step;
 use loop_testkit::skipped;
 
-use crate::stage::{Stage, again, commit, pass, sh, turn, work};
+use crate::stage::{Stage, again, commit, pass, review, sh, turn, work};
+
+/// The repository that this test was built from.
+fn sources() -> Option<PathBuf> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    if source.join(".git").exists() {
+        return Some(source.canonicalize().unwrap());
+    }
+    skipped("the sources are no git repository here");
+    None
+}
+
+/// A checkout of another user's, as CI has it, may be read all the same.
+fn trust_any_owner(stage: &Stage) {
+    stage.sandbox.git(&["config", "--global", "safe.directory", "*"]);
+}
 
 #[test]
 fn three_agents_take_twenty_turns_in_a_clone_of_this_repository() {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    if !source.join(".git").exists() {
-        skipped("the sources are no git repository here");
-        return;
-    }
+    let Some(source) = sources() else { return };
     let stage = Stage::new("");
     let sandbox = &stage.sandbox;
-    // A checkout of another user's, as CI has it, may be read all the same.
-    sandbox.git(&["config", "--global", "safe.directory", "*"]);
-    let source = source.canonicalize().unwrap();
+    trust_any_owner(&stage);
     sandbox.git(&["clone", "--quiet", "--no-hardlinks", source.to_str().unwrap(), "clone"]);
     let clone = stage.place(sandbox.open_repo("clone"), "clone");
     // HEAD may be detached there, and the branch may have any name.
     clone.repo.git(&["switch", "--quiet", "-C", "work"]);
     clone.repo.try_git(&["rm", "-rq", "--ignore-unmatch", "STATUS.md", "loop.yaml"]);
+    clone.repo.try_git(&["commit", "--quiet", "-m", "no loop yet"]);
 
     let rounds = 8;
     let write = |n: usize| {
@@ -92,6 +102,31 @@ fn three_agents_take_twenty_turns_in_a_clone_of_this_repository() {
     assert_eq!(clone.repo.git(&["ls-files", "project-archive"]).matches("STATUS.md").count(), 1);
     clone.run(&["archive"]);
     assert_eq!(clone.repo.git(&["ls-files", "project-archive"]).matches("STATUS.md").count(), 2);
+    clone.run(&["down"]);
+    stage.nothing_runs();
+}
+
+#[test]
+fn a_shallow_clone_with_a_detached_head_will_do() {
+    let Some(source) = sources() else { return };
+    let stage = Stage::new("");
+    let sandbox = &stage.sandbox;
+    trust_any_owner(&stage);
+    let url = format!("file://{}", source.display());
+    sandbox.git(&["clone", "--quiet", "--depth", "2", &url, "shallow"]);
+    let clone = stage.place(sandbox.open_repo("shallow"), "shallow");
+    clone.repo.git(&["checkout", "--quiet", "--detach"]);
+    clone.repo.try_git(&["rm", "-rq", "--ignore-unmatch", "STATUS.md", "loop.yaml"]);
+    clone.repo.try_git(&["commit", "--quiet", "-m", "no loop yet"]);
+    clone.cast(
+        &[("CC", again([work("a part")])), ("Codex", again([review("a finding"), pass()]))],
+        "pass: other",
+    );
+    clone.run(&["init", "a task for a shallow clone"]);
+    clone.run(&["up", "--yes", "--headless"]);
+    clone.passes();
+    assert_eq!(clone.authors(), ["CC", "Codex", "CC", "Codex"]);
+    clone.run(&["archive"]);
     clone.run(&["down"]);
     stage.nothing_runs();
 }
