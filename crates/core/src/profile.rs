@@ -307,7 +307,8 @@ mod tests {
             assert_eq!(profile.about, row.about);
             assert_eq!(builtin(row.kind), Some(profile.clone()));
             // Reading them does not compile their expressions: they are compiled here.
-            crate::screen::CompiledSigns::new(&profile.signs).unwrap_or_else(|error| panic!("{}: {error}", row.kind));
+            crate::screen::CompiledSigns::new(&profile.signs)
+                .unwrap_or_else(|error| panic!("{}: {error}", row.kind));
             for pattern in &profile.conversation {
                 crate::screen::checked_regex(pattern, crate::screen::Group::Needed).unwrap();
             }
