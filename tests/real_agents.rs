@@ -14,6 +14,10 @@ use serde_json::{Value, json};
 
 use crate::stage::{LONG, LOOP, Place, Stage, pass, review, sh};
 
+/// What the ledger says of a wake in a window, and of one headless run.
+const WINDOW: &[&str] = &["queued", "typing", "typed", "submitted", "answered"];
+const RUN: &[&str] = &["queued", "typing", "started", "answered"];
+
 /// No key of anybody's.
 const KEY: &str = "dummy-key-of-the-tests-0000000000";
 
@@ -28,9 +32,9 @@ fn claude_code_takes_its_turns_in_a_window() {
     let model = Model::start(&stage, &two_turns(shop.repo.path()));
     cast(&shop, "CC: {kind: claude-code, env: {CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: \"1\"}}");
     claude_code_knows(&stage, &shop, true);
-    let up = play(&shop, &model, &program, "CC");
+    let up = play(&shop, &model, &program, "CC", &[]);
     assert!(!up.contains("NOT READY"), "{up}");
-    passed_honestly(&stage, &shop, &model, "CC");
+    passed_honestly(&stage, &shop, &model, "CC", WINDOW);
 }
 
 #[test]
@@ -44,7 +48,7 @@ fn claude_code_asks_at_its_start_and_a_person_answers() {
     let model = Model::start(&stage, &two_turns(shop.repo.path()));
     cast(&shop, "CC: {kind: claude-code, env: {CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: \"1\"}}");
     claude_code_knows(&stage, &shop, false);
-    let up = play(&shop, &model, &program, "CC");
+    let up = play(&shop, &model, &program, "CC", &[]);
     assert!(up.contains("NOT READY") && up.contains("asks whether to trust the folder"), "{up}");
     // Nobody but a person answers it.
     eventually("the wake to wait for the dialog", LONG, || {
@@ -53,7 +57,7 @@ fn claude_code_asks_at_its_start_and_a_person_answers() {
     });
     assert_eq!(model.log().iter().filter(|line| line.event == "call").count(), 0);
     stage.sandbox.tmux(&["send-keys", "-t", "loop-shop:CC", "Enter"]);
-    passed_honestly(&stage, &shop, &model, "CC");
+    passed_honestly(&stage, &shop, &model, "CC", WINDOW);
 }
 
 #[test]
@@ -71,7 +75,7 @@ fn claude_code_asks_in_its_turn_and_a_person_answers() {
     let model = Model::start(&stage, &script);
     cast(&shop, "CC: {kind: claude-code, env: {CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: \"1\"}}");
     claude_code_knows(&stage, &shop, true);
-    play(&shop, &model, &program, "CC");
+    play(&shop, &model, &program, "CC", &[]);
     eventually("a person to be told", LONG, || {
         let log = shop.run(&["log"]);
         let told =
@@ -80,8 +84,38 @@ fn claude_code_asks_in_its_turn_and_a_person_answers() {
     });
     assert!(!stage.sandbox.root().join("asked").exists(), "{}", story(&shop, &model));
     stage.sandbox.tmux(&["send-keys", "-t", "loop-shop:CC", "1"]);
-    passed_honestly(&stage, &shop, &model, "CC");
+    passed_honestly(&stage, &shop, &model, "CC", WINDOW);
     assert_eq!(stage.sandbox.read("asked"), "asked\n");
+}
+
+#[test]
+fn claude_code_takes_its_turns_headless() {
+    let Some(program) = real_agent("LOOP_TEST_CLAUDE") else { return };
+    if alone("real_agents::claude_code_takes_its_turns_headless") {
+        return;
+    }
+    let stage = Stage::new("");
+    let shop = stage.place(stage.sandbox.repo("shop"), "agents");
+    let model = Model::start(&stage, &two_turns(shop.repo.path()));
+    cast(&shop, "CC: {kind: claude-code, env: {CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: \"1\"}}");
+    claude_code_knows(&stage, &shop, true);
+    play(&shop, &model, &program, "CC", &["--headless"]);
+    passed_honestly(&stage, &shop, &model, "CC", RUN);
+}
+
+#[test]
+fn codex_takes_its_turns_headless() {
+    let Some(program) = real_agent("LOOP_TEST_CODEX") else { return };
+    if alone("real_agents::codex_takes_its_turns_headless") {
+        return;
+    }
+    let stage = Stage::new("");
+    let shop = stage.place(stage.sandbox.repo("shop"), "agents");
+    let model = Model::start(&stage, &two_turns(shop.repo.path()));
+    cast(&shop, "Codex: {kind: codex}");
+    codex_knows(&stage, &shop, &model);
+    play(&shop, &model, &program, "Codex", &["--headless"]);
+    passed_honestly(&stage, &shop, &model, "Codex", RUN);
 }
 
 #[test]
@@ -94,17 +128,10 @@ fn codex_takes_its_turns_in_a_window() {
     let shop = stage.place(stage.sandbox.repo("shop"), "agents");
     let model = Model::start(&stage, &two_turns(shop.repo.path()));
     cast(&shop, "Codex: {kind: codex}");
-    let config = format!(
-        "model = \"stub-model\"\nmodel_provider = \"stub\"\n[analytics]\nenabled = false\n[model_providers.stub]\n\
-         name = \"Stub\"\nbase_url = \"{}/v1\"\nwire_api = \"responses\"\nenv_key = \"OPENAI_API_KEY\"\n\
-         [projects.\"{}\"]\ntrust_level = \"trusted\"\n",
-        model.url,
-        shop.repo.path().display()
-    );
-    stage.sandbox.write("home/.codex/config.toml", config);
-    let up = play(&shop, &model, &program, "Codex");
+    codex_knows(&stage, &shop, &model);
+    let up = play(&shop, &model, &program, "Codex", &[]);
     assert!(!up.contains("NOT READY"), "{up}");
-    passed_honestly(&stage, &shop, &model, "Codex");
+    passed_honestly(&stage, &shop, &model, "Codex", WINDOW);
 }
 
 /// Commits a `loop.yaml` of the real agent and Rex, who finds something once.
@@ -130,6 +157,18 @@ fn claude_code_knows(stage: &Stage, shop: &Place<'_>, trusted: bool) {
     stage.sandbox.write("home/.claude/settings.json", json!({"theme": "dark"}).to_string());
 }
 
+/// Where Codex finds the model, and that a person has trusted this folder.
+fn codex_knows(stage: &Stage, shop: &Place<'_>, model: &Model) {
+    let config = format!(
+        "model = \"stub-model\"\nmodel_provider = \"stub\"\n[analytics]\nenabled = false\n[model_providers.stub]\n\
+         name = \"Stub\"\nbase_url = \"{}/v1\"\nwire_api = \"responses\"\nenv_key = \"OPENAI_API_KEY\"\n\
+         [projects.\"{}\"]\ntrust_level = \"trusted\"\n",
+        model.url,
+        shop.repo.path().display()
+    );
+    stage.sandbox.write("home/.codex/config.toml", config);
+}
+
 /// Write a file and commit it; mend it and commit again.
 fn two_turns(repo: &Path) -> ModelScript {
     let turn = |text: &str, summary: &str| {
@@ -146,7 +185,7 @@ fn two_turns(repo: &Path) -> ModelScript {
 }
 
 /// Opens the loop and lets it begin; returns what `loop up` said.
-fn play(shop: &Place<'_>, model: &Model, program: &Path, agent: &str) -> String {
+fn play(shop: &Place<'_>, model: &Model, program: &Path, agent: &str, options: &[&str]) -> String {
     shop.run(&["init", "a greeting for everybody"]);
     let env = [
         ("ANTHROPIC_BASE_URL", model.url.clone()),
@@ -155,7 +194,7 @@ fn play(shop: &Place<'_>, model: &Model, program: &Path, agent: &str) -> String 
         ("PATH", path_with(program)),
     ];
     let start = Instant::now();
-    let up = shop.repo.command(LOOP).args(["up", "--yes"]).envs(env).output().unwrap();
+    let up = shop.repo.command(LOOP).args(["up", "--yes"]).args(options).envs(env).output().unwrap();
     measured(&format!("{agent}: `loop up` took {:.1} s", start.elapsed().as_secs_f64()));
     let said = String::from_utf8_lossy(&up.stdout).into_owned();
     assert!(up.status.success(), "{up:?}\n{}", story(shop, model));
@@ -163,7 +202,7 @@ fn play(shop: &Place<'_>, model: &Model, program: &Path, agent: &str) -> String 
 }
 
 /// Waits for the pass, and compares what `loop` claims with what the model and the partner saw.
-fn passed_honestly(stage: &Stage, shop: &Place<'_>, model: &Model, agent: &str) {
+fn passed_honestly(stage: &Stage, shop: &Place<'_>, model: &Model, agent: &str, expected: &[&str]) {
     let wait = shop.try_loop(&["wait", "--passed", "--timeout", "120s"]);
     assert_eq!(wait.code, Some(0), "{wait:?}\n{}", story(shop, model));
     assert_eq!(shop.authors(), [agent, "Rex", agent, "Rex"], "{}", story(shop, model));
@@ -181,7 +220,7 @@ fn passed_honestly(stage: &Stage, shop: &Place<'_>, model: &Model, agent: &str) 
     let subjects = shop.repo.git(&["log", "--format=%s", "--grep", &format!("Loop-Agent: {agent}")]);
     assert_eq!(subjects, format!("{agent}: F1 fixed: it names you\n{agent}: a greeting"));
 
-    // The ledger says of each of its wakes, at the first attempt: typed, submitted, answered.
+    // The ledger says of each of its wakes, at the first attempt, that it went well.
     let story_told: Value = serde_json::from_str(&shop.run(&["log", "--json"])).unwrap();
     let list = |key: &str| story_told[key].as_array().cloned().unwrap_or_default();
     let wakes: Vec<Value> = list("deliveries").into_iter().filter(|wake| wake["agent"] == agent).collect();
@@ -192,7 +231,7 @@ fn passed_honestly(stage: &Stage, shop: &Place<'_>, model: &Model, agent: &str) 
         let states: Vec<&str> =
             states.iter().map(String::as_str).filter(|state| *state != "waiting").collect();
         assert_eq!((wake["attempt"].as_u64(), wake["tries"].as_u64()), (Some(1), Some(0)), "{story_told:#}");
-        assert_eq!(states, ["queued", "typing", "typed", "submitted", "answered"], "{story_told:#}");
+        assert_eq!(states, expected, "{story_told:#}");
         let queued: jiff::Timestamp = wake["created_at"].as_str().unwrap().parse().unwrap();
         let after = i64::try_from(call.at_ms).unwrap() - queued.as_millisecond();
         measured(&format!(
