@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -56,11 +56,29 @@ struct Run {
     delivery: String,
 }
 
+/// A run as it stands beside its output from its first moment on.
+#[derive(Debug, Serialize, Deserialize)]
+struct Begun {
+    agent: Name,
+    #[serde(flatten)]
+    run: Run,
+}
+
 impl Exec {
     fn newest(&self, session: &Session) -> Option<Run> {
-        let runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = runs.get(&(session.loop_id.clone(), session.agent.clone())).cloned();
-        known.or_else(|| serde_json::from_value(session.address.clone()).ok())
+        let place = (session.loop_id.clone(), session.agent.clone());
+        let known = self.runs.lock().unwrap_or_else(PoisonError::into_inner).get(&place).cloned();
+        if known.is_some() {
+            return known;
+        }
+        // After a restart. A router that was killed between the start of a run and writing its address down left a
+        // newer one beside the outputs; ids of deliveries grow.
+        let stored = serde_json::from_value::<Run>(session.address.clone()).ok();
+        let begun = begun_last(&session.outputs, &session.agent);
+        let newest =
+            stored.into_iter().chain(begun).max_by(|left, right| left.delivery.cmp(&right.delivery))?;
+        self.remember(session, newest.clone());
+        Some(newest)
     }
 
     /// The newest run, if it still runs.
@@ -116,6 +134,7 @@ impl Transport for Exec {
         let process =
             ProcessId::of(pid).await.unwrap_or_else(|| ProcessId { pid, start_time: "ended".to_owned() });
         let run = Run { process, delivery: wake.delivery_id.clone() };
+        files.write_run(&session.agent, &run);
         self.remember(session, run.clone());
         tokio::spawn(async move {
             match child.wait().await {
@@ -191,7 +210,16 @@ fn not_started(session: &Session, program: &str, error: &io::Error) -> Transport
     TransportError::Failed(format!("{what}: {error}; check that the file is executable"))
 }
 
-/// The files of one run: `ID.out`, `ID.err`, and `ID.exit` once it has ended.
+/// The newest run of this agent that left its mark beside the outputs.
+fn begun_last(outputs: &Path, agent: &Name) -> Option<Run> {
+    let marks = fs::read_dir(outputs).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
+    let marks = marks.filter(|path| path.extension().is_some_and(|ending| ending == "run"));
+    let runs = marks.filter_map(|path| serde_json::from_slice::<Begun>(&fs::read(path).ok()?).ok());
+    let its = runs.filter(|begun| begun.agent == *agent).map(|begun| begun.run);
+    its.max_by(|left, right| left.delivery.cmp(&right.delivery))
+}
+
+/// The files of one run: `ID.out`, `ID.err`, `ID.run` with its process, and `ID.exit` once it has ended.
 struct Outputs {
     folder: PathBuf,
     delivery: String,
@@ -221,6 +249,23 @@ impl Outputs {
                     path.display()
                 ))
             })
+    }
+
+    fn write_run(&self, agent: &Name, run: &Run) {
+        let begun = Begun { agent: agent.clone(), run: run.clone() };
+        let written = serde_json::to_vec(&begun).map_err(io::Error::from).and_then(|text| {
+            let mut options = OpenOptions::new();
+            options
+                .create(true)
+                .write(true)
+                .truncate(true)
+                .mode(0o600)
+                .open(self.path("run"))?
+                .write_all(&text)
+        });
+        if let Err(error) = written {
+            tracing::warn!(%error, delivery = self.delivery, "where the run is found cannot be written");
+        }
     }
 
     fn write_exit(&self, status: ExitStatus) {
@@ -328,6 +373,28 @@ mod tests {
         assert_eq!(finished.conversation.as_deref(), Some("c-42"));
         assert_eq!(finished.tail, "id=c-42 /agent-loop CC");
         assert_eq!(Exec::default().probe(&session).await, Ok(Presence::Idle));
+    }
+
+    #[tokio::test]
+    async fn a_run_whose_address_was_never_stored_is_found_after_a_restart() {
+        let folder = tempfile::tempdir().unwrap();
+        let gate = folder.path().join("gate");
+        let script = format!("while ! test -e {}; do sleep 0.02; done", gate.display());
+        let session = shell_session(folder.path(), &script);
+        let first = Exec::default();
+        first.wake(&session, &wake(), &NoProgress).await.unwrap();
+        // The router was killed here: the session has no address.
+        let restarted = Exec::default();
+        assert_eq!(restarted.probe(&session).await, Ok(Presence::Busy));
+        let again = restarted.wake(&session, &wake(), &NoProgress).await;
+        assert_eq!(again, Err(TransportError::NotNow(Presence::Busy)));
+        let mut other = session.clone();
+        other.agent = Name::new("Codex").unwrap();
+        assert_eq!(Exec::default().probe(&other).await, Ok(Presence::Idle), "it is not another agent's");
+        fs::write(&gate, "").unwrap();
+        end(&first, &session).await;
+        let finished = Exec::default().finished(&session).await.unwrap().unwrap();
+        assert_eq!(finished.delivery_id, "d-1", "that it ran is known too");
     }
 
     #[tokio::test]
