@@ -23,6 +23,22 @@ const NEED_A_LOOP: &[&[&str]] = &[
     &["trust"],
 ];
 
+/// Commands that need no loop, but a repository.
+const NEED_A_REPOSITORY: &[&[&str]] = &[
+    &["init", "x"],
+    &["status"],
+    &["agents"],
+    &["agents", "add", "Gemini=gemini"],
+    &["agents", "remove", "CC"],
+    &["agents", "register", "CC"],
+    &["agents", "forget", "CC"],
+    &["hooks", "install"],
+    &["hooks", "uninstall"],
+    &["hooks", "status"],
+    &["uninstall"],
+    &["uninstall", "--dry-run"],
+];
+
 /// Command lines that are no command lines.
 const NO_COMMAND_LINE: &[&[&str]] = &[
     &[],
@@ -64,6 +80,16 @@ const NO_COMMAND_LINE: &[&[&str]] = &[
     &["resume", "--hours=-1"],
     &["skip"],
     &["stop", "x"],
+    &["agents", "nope"],
+    &["agents", "add"],
+    &["agents", "remove"],
+    &["agents", "register"],
+    &["agents", "forget"],
+    &["hooks"],
+    &["hooks", "nope"],
+    &["hooks", "install", "x"],
+    &["uninstall", "x"],
+    &["doctor", "x"],
     &["wait"],
     &["wait", "CC", "--timeout", "soon"],
     &["wait", "CC", "--passed"],
@@ -95,8 +121,8 @@ fn outside_a_repository() {
     let folder = bench.sandbox.root().join("plain");
     fs::create_dir(&folder).unwrap();
     let before = bench.traces(&folder);
-    let more: &[&[&str]] = &[&["init", "x"], &["run", "x"], &["status"], &["wait", "--passed"]];
-    for arguments in NEED_A_LOOP.iter().chain(more) {
+    let more: &[&[&str]] = &[&["run", "x"], &["wait", "--passed"]];
+    for arguments in NEED_A_LOOP.iter().chain(NEED_A_REPOSITORY).chain(more) {
         let said = bench.run(&folder, arguments);
         said.check(1, &["no git repository at or above", "next: run this inside a repository"]);
         assert_eq!(said, bench.run(&folder, arguments));
@@ -120,7 +146,7 @@ fn in_a_bare_repository() {
     let folder = bench.sandbox.root().join("shop.git");
     bench.sandbox.git(&["init", "--quiet", "--bare", &folder.display().to_string()]);
     let before = bench.traces(&folder);
-    for arguments in NEED_A_LOOP.iter().chain(&[&["init", "x"][..], &["status"]]) {
+    for arguments in NEED_A_LOOP.iter().chain(NEED_A_REPOSITORY) {
         let said = bench.run(&folder, arguments);
         said.check(1, &["is a bare repository", "next: use a worktree of it"]);
         assert_eq!(said, bench.run(&folder, arguments));
