@@ -7,6 +7,7 @@
 mod bad_input;
 mod crash;
 mod demo;
+mod cast;
 mod headless;
 mod hookless;
 mod lost_windows;
@@ -16,6 +17,7 @@ mod real_agents;
 mod stage;
 mod tell;
 mod this_repository;
+mod undoing;
 mod unruly;
 mod untouched;
 mod windows;

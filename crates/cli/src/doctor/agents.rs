@@ -35,7 +35,7 @@ pub(super) async fn agents(
     report: &mut Report,
 ) {
     let client = store.map(|store| Client { store, router });
-    let mut trials: Vec<(Environment, Result<String, (String, String)>)> = Vec::new();
+    let mut trials: Vec<(Environment, commit::Trial)> = Vec::new();
     for agent in &config.agents {
         let env = agent_environment(agent, &world.env);
         if agent.kind == "human" {

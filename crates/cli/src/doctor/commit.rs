@@ -12,8 +12,11 @@ use loop_git::{Git, GitEnv, GitError, Repo};
 
 const DEADLINE: Duration = Duration::from_secs(20);
 
-/// Makes the trial commit; returns what was proved, or why it cannot be made and what to do.
-pub(super) fn trial(repo: &Repo, env: &BTreeMap<String, String>) -> Result<String, (String, String)> {
+/// What was proved; or why a commit cannot be made, and what to do.
+pub(super) type Trial = Result<String, (String, String)>;
+
+/// Makes the trial commit.
+pub(super) fn trial(repo: &Repo, env: &BTreeMap<String, String>) -> Trial {
     let env = GitEnv::from_vars(env.iter().map(|(name, value)| (name.as_str(), value.as_str())));
     writable(repo)?;
     let broken = |error: std::io::Error| {
