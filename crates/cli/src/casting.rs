@@ -45,8 +45,10 @@ pub(crate) fn cast(world: &World, flags: &[String]) -> Result<Vec<(Name, String)
         let agents: Vec<_> = flags.iter().map(|flag| read_agent(world, flag)).collect::<Result<_, _>>()?;
         for (place, (name, _)) in agents.iter().enumerate() {
             if agents[..place].iter().any(|(other, _)| other == name) {
-                return Err(Failure::say(format!("{name} is named twice; names that differ only by case are the same"))
-                    .code(COMMAND_LINE));
+                return Err(Failure::say(format!(
+                    "{name} is named twice; names that differ only by case are the same"
+                ))
+                .code(COMMAND_LINE));
             }
         }
         return Ok(agents);

@@ -57,10 +57,12 @@ impl Client {
                 let word = body.get("do").and_then(Value::as_str).unwrap_or_default().to_owned();
                 router.post(&format!("/api/loops/{loop_id}/{word}"), &body).await
             }
-            None => steer(&self.store, loop_id, command, Timestamp::now()).await.map_err(|error| match error {
-                SteerError::Store(error) => Failure::from(error),
-                error => Failure::users(error),
-            }),
+            None => {
+                steer(&self.store, loop_id, command, Timestamp::now()).await.map_err(|error| match error {
+                    SteerError::Store(error) => Failure::from(error),
+                    error => Failure::users(error),
+                })
+            }
         }
     }
 
@@ -155,12 +157,15 @@ impl RouterLine {
         Ok(answer.get("text").and_then(Value::as_str).map(str::to_owned))
     }
 
-    async fn answer<T: serde::de::DeserializeOwned>(&self, request: reqwest::RequestBuilder) -> Result<T, Failure> {
+    async fn answer<T: serde::de::DeserializeOwned>(
+        &self,
+        request: reqwest::RequestBuilder,
+    ) -> Result<T, Failure> {
         let unreachable = |error: reqwest::Error| {
-            Failure::ours(anyhow::Error::new(error.without_url()).context(format!(
-                "cannot reach the router at {}",
-                self.file.addr
-            )))
+            Failure::ours(
+                anyhow::Error::new(error.without_url())
+                    .context(format!("cannot reach the router at {}", self.file.addr)),
+            )
             .next("`loop doctor` looks for the cause; `loop router` starts one")
         };
         let answer = request.send().await.map_err(unreachable)?;
@@ -179,7 +184,8 @@ impl RouterLine {
             (title, "") => title.to_owned(),
             (title, detail) => format!("{title}: {detail}"),
         };
-        let failure = if status.is_server_error() { Failure::ours(anyhow::anyhow!(text)) } else { Failure::say(text) };
+        let failure =
+            if status.is_server_error() { Failure::ours(anyhow::anyhow!(text)) } else { Failure::say(text) };
         Err(if hint.is_empty() { failure } else { failure.next(hint) })
     }
 }

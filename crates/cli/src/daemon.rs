@@ -34,7 +34,10 @@ pub(crate) async fn ensure_router(world: &World) -> Result<RouterLine, Failure> 
     command.args(["router", "--background"]);
     for name in git_variables {
         // What a hook or an alias handed down leads git astray; what says how git works for this user may stay.
-        if !matches!(name.as_str(), "GIT_CONFIG_GLOBAL" | "GIT_CONFIG_NOSYSTEM" | "GIT_CONFIG_SYSTEM" | "GIT_SSH" | "GIT_SSH_COMMAND") {
+        if !matches!(
+            name.as_str(),
+            "GIT_CONFIG_GLOBAL" | "GIT_CONFIG_NOSYSTEM" | "GIT_CONFIG_SYSTEM" | "GIT_SSH" | "GIT_SSH_COMMAND"
+        ) {
             command.env_remove(name);
         }
     }
@@ -61,12 +64,18 @@ pub(crate) async fn ensure_router(world: &World) -> Result<RouterLine, Failure> 
             let words = std::fs::read(&log).unwrap_or_default();
             let words = words.get(usize::try_from(start_of_log).unwrap_or(0)..).unwrap_or_default();
             let words = String::from_utf8_lossy(words);
-            return Err(Failure::ours(anyhow::anyhow!("the router ended at once ({status}): {}", words.trim()))
-                .next(format!("its log is {}", log.display())));
+            return Err(Failure::ours(anyhow::anyhow!(
+                "the router ended at once ({status}): {}",
+                words.trim()
+            ))
+            .next(format!("its log is {}", log.display())));
         }
         if start.elapsed() > ANSWERS {
-            return Err(Failure::ours(anyhow::anyhow!("the router does not answer after {} s", ANSWERS.as_secs()))
-                .next(format!("its log is {}", log.display())));
+            return Err(Failure::ours(anyhow::anyhow!(
+                "the router does not answer after {} s",
+                ANSWERS.as_secs()
+            ))
+            .next(format!("its log is {}", log.display())));
         }
         if !told && start.elapsed() > Duration::from_secs(1) {
             output::note("starting the router …");
@@ -80,7 +89,9 @@ pub(crate) async fn ensure_router(world: &World) -> Result<RouterLine, Failure> 
 pub(crate) async fn stop_router(world: &World, router: &RouterLine) -> Result<(), Failure> {
     router.post::<serde_json::Value>("/api/router/stop", &serde_json::json!({})).await?;
     let start = Instant::now();
-    while RouterLine::find(world).await?.is_some_and(|now| now.file == router.file) || world.router_file().exists() {
+    while RouterLine::find(world).await?.is_some_and(|now| now.file == router.file)
+        || world.router_file().exists()
+    {
         if start.elapsed() > ANSWERS {
             return Err(Failure::ours(anyhow::anyhow!("the router (pid {}) does not stop", router.file.pid))
                 .next(format!("`kill {}` ends it; nothing is lost", router.file.pid)));

@@ -19,8 +19,7 @@ pub(crate) const LIMIT: u8 = 4;
 pub(crate) const OURS: u8 = 5;
 
 /// What to do when the state folder refuses.
-const STATE_FOLDER: &str =
-    "see to it that you can write there; `loop store where` names the place, XDG_STATE_HOME in the environment moves it";
+const STATE_FOLDER: &str = "see to it that you can write there; `loop store where` names the place, XDG_STATE_HOME in the environment moves it";
 
 /// The result of a command.
 pub(crate) type Done = Result<ExitCode, Failure>;
@@ -94,14 +93,18 @@ impl From<loop_store::StoreError> for Failure {
         use loop_store::StoreError;
         match error {
             // They say themselves what to do.
-            StoreError::Corrupt { .. } | StoreError::Newer { .. } | StoreError::Busy { .. } => Self::ours(error),
+            StoreError::Corrupt { .. } | StoreError::Newer { .. } | StoreError::Busy { .. } => {
+                Self::ours(error)
+            }
             StoreError::UnknownScheme { .. } | StoreError::BadUrl { .. } => {
                 Self::users(error).next("mend `store:` in your config.yaml, or leave it out")
             }
             StoreError::Io { .. } | StoreError::ReadOnly { .. } | StoreError::Full { .. } => {
                 Self::ours(error).next(STATE_FOLDER)
             }
-            error => Self::ours(error).next("`loop store check` looks at the store; `loop doctor` at everything"),
+            error => {
+                Self::ours(error).next("`loop store check` looks at the store; `loop doctor` at everything")
+            }
         }
     }
 }

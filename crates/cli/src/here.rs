@@ -80,7 +80,8 @@ impl Here {
             Reading::Idle { .. } => Err(no_loop()),
             Reading::Unreadable { why, .. } => Err(Failure::say(why)),
             Reading::Underway(operation) => {
-                Err(Failure::say(format!("{operation} is under way")).next("finish or abort it, then try again"))
+                Err(Failure::say(format!("{operation} is under way"))
+                    .next("finish or abort it, then try again"))
             }
         }
     }
@@ -120,5 +121,7 @@ fn no_loop() -> Failure {
 
 /// The router must run for this command.
 pub(crate) fn no_router() -> Failure {
-    Failure::say("the router is not running").code(OURS).next("`loop up` starts it, or `loop router` in the foreground")
+    Failure::say("the router is not running")
+        .code(OURS)
+        .next("`loop up` starts it, or `loop router` in the foreground")
 }

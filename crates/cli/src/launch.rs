@@ -57,7 +57,9 @@ pub(crate) async fn launch(
     }
     // Programs start side by side; only then is each waited for.
     if tmux {
-        for launched in opened.iter_mut().filter(|launched| launched.transport == "tmux" && launched.trouble.is_none()) {
+        for launched in
+            opened.iter_mut().filter(|launched| launched.transport == "tmux" && launched.trouble.is_none())
+        {
             launched.trouble = wait_until_ready(&server, row, config, &launched.agent).await;
         }
     }
@@ -86,13 +88,15 @@ async fn session_name(client: &Client, server: &Server, row: &LoopRow) -> Result
     }
     let folder = row.worktree.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     // tmux reads `.` and `:` in a target as separators.
-    let tidy: String = folder.chars().map(|c| if c.is_alphanumeric() || c == '-' || c == '_' { c } else { '_' }).collect();
+    let tidy: String =
+        folder.chars().map(|c| if c.is_alphanumeric() || c == '-' || c == '_' { c } else { '_' }).collect();
     let mut name = format!("loop-{tidy}");
     if server.session_exists(&name).await.map_err(Failure::ours)? {
         let id: String = row.id.chars().rev().take(6).collect::<Vec<_>>().into_iter().rev().collect();
         name = format!("{name}-{id}");
     }
-    let patch = loop_store::LoopPatch { session: Some(Some(name.clone())), ..loop_store::LoopPatch::default() };
+    let patch =
+        loop_store::LoopPatch { session: Some(Some(name.clone())), ..loop_store::LoopPatch::default() };
     client.store.update_loop(&row.id, patch).await?;
     Ok(name)
 }
@@ -116,8 +120,10 @@ async fn window(
     };
     let argv = start_command(row, config, agent);
     if argv.is_empty() {
-        launched.trouble =
-            Some(format!("kind `{}` starts no program; give {} a `command:` in loop.yaml", agent.kind, agent.name));
+        launched.trouble = Some(format!(
+            "kind `{}` starts no program; give {} a `command:` in loop.yaml",
+            agent.kind, agent.name
+        ));
         return Ok(launched);
     }
     let open = OpenWindow {

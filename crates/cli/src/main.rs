@@ -39,7 +39,9 @@ fn main() -> ExitCode {
     if words.next().is_some_and(|word| word == "notify") {
         let rest: Vec<_> = words.collect();
         if rest.first().is_none_or(|word| !word.to_string_lossy().starts_with('-')) && rest.len() <= 1 {
-            return commands::notify::run(rest.first().map(|word| word.to_string_lossy().into_owned()).as_deref());
+            return commands::notify::run(
+                rest.first().map(|word| word.to_string_lossy().into_owned()).as_deref(),
+            );
         }
     }
     let cli = match Cli::try_parse() {

@@ -23,8 +23,9 @@ pub(crate) async fn only_people(client: &Client, row: &LoopRow, what: &str) -> R
     if planner.is_some_and(|planner| planner == *agent) {
         return Ok(());
     }
-    Err(Failure::say(format!("`loop {what}` is for people; this is {agent}'s session"))
-        .next(format!("an agent ends its turn with `loop commit {agent} -m …`; a person steers from another window")))
+    Err(Failure::say(format!("`loop {what}` is for people; this is {agent}'s session")).next(format!(
+        "an agent ends its turn with `loop commit {agent} -m …`; a person steers from another window"
+    )))
 }
 
 fn inside<'sessions>(sessions: &'sessions [SessionRow], ancestors: &HashSet<i64>) -> Option<&'sessions Name> {

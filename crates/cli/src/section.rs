@@ -39,7 +39,8 @@ pub(crate) fn write(
     let mut all = vec![appended.relative().to_owned()];
     all.extend(paths.into_iter().filter(|path| path != appended.relative()));
     let message = message(config, &section.author, &section.summary);
-    let mut on_slow = || output::note("loop: git has not finished after 10 s (a hook? a signing prompt nobody sees?)");
+    let mut on_slow =
+        || output::note("loop: git has not finished after 10 s (a hook? a signing prompt nobody sees?)");
     let git = repo.git(&world.git_env);
     match commit_paths(&git, &all, &message, CommitOpts::usual(&mut on_slow)) {
         Ok(committed) => {
@@ -52,7 +53,8 @@ pub(crate) fn write(
         Err(error) => {
             let file = refused_file(repo, &section.author);
             // Best effort: the next `loop turn` shows the words, and the user sees them now.
-            let _ = std::fs::create_dir_all(repo.place().loop_dir()).and_then(|()| std::fs::write(&file, error.to_string()));
+            let _ = std::fs::create_dir_all(repo.place().loop_dir())
+                .and_then(|()| std::fs::write(&file, error.to_string()));
             let mend = error.hint().unwrap_or_else(|| "mend the cause and try again".to_owned());
             let undone = match appended.undo() {
                 Ok(()) => format!("the section was taken back from {}", config.status_file),
@@ -76,7 +78,9 @@ fn stands_whole(repo: &Repo, config: &Config) -> Result<(), Failure> {
     let Some(committed) = bytes(repo.blob(tip, file)?) else { return Ok(()) };
     let now = match repo.worktree_file(file)? {
         Blob::Missing => {
-            return Err(Failure::say(format!("{file} is not in the working tree; nothing was written")).next(restore));
+            return Err(
+                Failure::say(format!("{file} is not in the working tree; nothing was written")).next(restore)
+            );
         }
         blob => bytes(blob),
     };
@@ -88,8 +92,10 @@ fn stands_whole(repo: &Repo, config: &Config) -> Result<(), Failure> {
         return Ok(());
     };
     if committed.loop_id.is_some() && now.loop_id.is_none() {
-        return Err(Failure::say(format!("{file} has lost its head, with the task and the loop's id; nothing was written"))
-            .next(format!("`git diff HEAD -- {file}` shows what is gone; {restore}")));
+        return Err(Failure::say(format!(
+            "{file} has lost its head, with the task and the loop's id; nothing was written"
+        ))
+        .next(format!("`git diff HEAD -- {file}` shows what is gone; {restore}")));
     }
     let recorded: Vec<Recorded> = committed
         .turns
@@ -120,8 +126,11 @@ fn stands_whole(repo: &Repo, config: &Config) -> Result<(), Failure> {
 
 /// What the hook printed in git's output; where no hook ran, the router is rung from here.
 fn lines(world: &World, repo: &Repo, words: &str) -> Vec<String> {
-    let said: Vec<String> =
-        words.lines().filter(|line| line.trim_start().starts_with("loop: ")).map(|line| line.trim().to_owned()).collect();
+    let said: Vec<String> = words
+        .lines()
+        .filter(|line| line.trim_start().starts_with("loop: "))
+        .map(|line| line.trim().to_owned())
+        .collect();
     if !said.is_empty() {
         return said;
     }

@@ -121,18 +121,22 @@ impl Settings {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Self::default()),
             Err(error) => {
-                return Err(Failure::users(anyhow::Error::new(error).context(format!("cannot read {}", file.display()))));
+                return Err(Failure::users(
+                    anyhow::Error::new(error).context(format!("cannot read {}", file.display())),
+                ));
             }
         };
         if text.trim().is_empty() {
             return Ok(Self::default());
         }
-        let mut settings: Self = serde_yaml::from_str(&text)
-            .map_err(|error| Failure::say(format!("{}: {error}", file.display())).next("mend the file, or remove it"))?;
+        let mut settings: Self = serde_yaml::from_str(&text).map_err(|error| {
+            Failure::say(format!("{}: {error}", file.display())).next("mend the file, or remove it")
+        })?;
         for (kind, fields) in &settings.profiles {
             // JSON is YAML: the one parser of profiles reads both.
-            let profile = Profile::parse(&fields.to_string(), &format!("{} (profiles.{kind})", file.display()))
-                .map_err(Failure::say)?;
+            let profile =
+                Profile::parse(&fields.to_string(), &format!("{} (profiles.{kind})", file.display()))
+                    .map_err(Failure::say)?;
             settings.kinds.insert(kind.clone(), profile);
         }
         Ok(settings)

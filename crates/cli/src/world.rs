@@ -9,8 +9,8 @@ use etcetera::BaseStrategy;
 use loop_git::GitEnv;
 use loop_hooks::HookEnv;
 use loop_router::tell::Tell;
-use loop_transport::tmux::Server;
 use loop_router::{Key, Options};
+use loop_transport::tmux::Server;
 
 use crate::failure::Failure;
 use crate::settings::Settings;
@@ -44,13 +44,16 @@ pub(crate) struct World {
 impl World {
     /// Reads the world.
     pub(crate) fn read() -> Result<Self, Failure> {
-        let cwd = std::env::current_dir()
-            .map_err(|error| Failure::users(anyhow::Error::new(error).context("the current folder is gone")))?;
+        let cwd = std::env::current_dir().map_err(|error| {
+            Failure::users(anyhow::Error::new(error).context("the current folder is gone"))
+        })?;
         // Whose home it is must be certain: an agent's or a service's environment without HOME would otherwise get
         // the state of whoever the password file names.
         if !std::env::var_os("HOME").is_some_and(|home| std::path::Path::new(&home).is_absolute()) {
-            return Err(Failure::say("HOME is not set to a folder, so it is not known whose settings and state to use")
-                .next("set HOME to the absolute path of your home folder"));
+            return Err(Failure::say(
+                "HOME is not set to a folder, so it is not known whose settings and state to use",
+            )
+            .next("set HOME to the absolute path of your home folder"));
         }
         let folders = etcetera::base_strategy::Xdg::new().map_err(Failure::users)?;
         let config_dir = folders.config_dir().join("agent-loop");
@@ -66,7 +69,8 @@ impl World {
         let plain = env.get("NO_COLOR").is_some_and(|value| !value.is_empty())
             || env.get("TERM").is_some_and(|term| term == "dumb");
         let color = |terminal: bool| terminal && !plain;
-        let width = rustix::termios::tcgetwinsize(std::io::stdout()).ok().map(|size| usize::from(size.ws_col));
+        let width =
+            rustix::termios::tcgetwinsize(std::io::stdout()).ok().map(|size| usize::from(size.ws_col));
         let columns = env.get("COLUMNS").and_then(|columns| columns.parse().ok());
         Ok(Self {
             cwd,

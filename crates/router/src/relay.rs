@@ -17,6 +17,7 @@ use loop_store::{Delivery, LoopPatch, LoopRow, Outcome, Recorded, StoreError, Tu
 use crate::desk::Desk;
 use crate::reading::{Known, Observed, ReadError, Reader, Reading};
 use crate::seats::Seen;
+use crate::unread::gone;
 
 /// "Look at this loop."
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,7 +38,7 @@ pub enum Relayed {
         /// What was seen and decided.
         observed: Box<Observed>,
         /// What was written down.
-        recorded: Recorded,
+        recorded: Box<Recorded>,
     },
 }
 
@@ -134,7 +135,7 @@ impl Desk {
                     return Ok((Some(observed.tip.to_string()), Relayed::Nothing(why)));
                 }
                 let recorded = self.record(row, known, &observed, notice).await?;
-                Ok((Some(observed.tip.to_string()), Relayed::Read { observed, recorded }))
+                Ok((Some(observed.tip.to_string()), Relayed::Read { observed, recorded: Box::new(recorded) }))
             }
             Err(error) => match gone(row, &error) {
                 Some((why, next)) => {
@@ -204,130 +205,6 @@ impl Desk {
             recorded.delivery = next.or_else(|| recorded.delivery.take());
         }
         Ok(())
-    }
-
-    /// There is no STATUS.md at the tip, or no branch. Returns why nothing happens.
-    async fn without_status(
-        &self,
-        row: &LoopRow,
-        known: &Known,
-        tip: Option<&loop_git::CommitId>,
-    ) -> Result<String, RelayError> {
-        let file = &row.status_file;
-        let finished = row.state == "passed" || known.turns.is_empty() || !row.up;
-        if finished || self.is_archived(row, tip).await {
-            let why = format!("there is no {file} at the tip of {}", row.branch);
-            self.idle(row, &why).await?;
-            return Ok(why);
-        }
-        let (why, next) = match tip {
-            None => (
-                format!("the branch {} is gone", row.branch),
-                "make it again where it was (`git reflog`), and the loop goes on by itself; or end it with `loop down`"
-                    .to_owned(),
-            ),
-            Some(_) => {
-                let newest = known.turns.iter().rev().find_map(|turn| turn.commit.as_deref());
-                let from = newest.map_or("COMMIT", |commit| &commit[..7.min(commit.len())]);
-                (
-                    format!("{file} is gone from the branch {}", row.branch),
-                    format!("`git checkout {from} -- {file}`, then commit, and the loop goes on by itself"),
-                )
-            }
-        };
-        self.hold_unread(row, known, &why, &next).await?;
-        Ok(why)
-    }
-
-    /// Whether `loop archive` made the tip.
-    async fn is_archived(&self, row: &LoopRow, tip: Option<&loop_git::CommitId>) -> bool {
-        let Some(tip) = tip.cloned() else { return false };
-        let (worktree, git_env) = (row.worktree.clone(), self.options.git_env.clone());
-        let by_loop = tokio::task::spawn_blocking(move || {
-            Reader::open(&worktree, &git_env)
-                .and_then(|reader| reader.repo().commit_info(&tip))
-                .map(|tip| tip.by_loop)
-        });
-        matches!(by_loop.await, Ok(Ok(true)))
-    }
-
-    /// Nothing is to be done in this loop now.
-    async fn idle(&self, row: &LoopRow, why: &str) -> Result<(), StoreError> {
-        if row.state == "idle" {
-            return Ok(());
-        }
-        self.store.supersede_untyped(&row.id, why, Timestamp::now()).await?;
-        let patch = LoopPatch {
-            state: Some("idle".to_owned()),
-            decision_json: Some(None),
-            decision_key: Some(Some("idle".to_owned())),
-            ..LoopPatch::default()
-        };
-        self.store.update_loop(&row.id, patch).await?;
-        self.say(Some(&row.id), "decision", why).await
-    }
-
-    /// Holds a loop of which there is nothing to decide upon.
-    async fn hold_unread(
-        &self,
-        row: &LoopRow,
-        known: &Known,
-        why: &str,
-        next: &str,
-    ) -> Result<(), RelayError> {
-        let decision = Decision::Held {
-            why: Hold::Unreadable,
-            turn: known.turns.len() + 1,
-            reason: why.to_owned(),
-            next: next.to_owned(),
-        };
-        if known.deliveries.iter().any(|delivery| delivery.state.is_untyped()) {
-            self.store.supersede_untyped(&row.id, why, Timestamp::now()).await?;
-        }
-        if row.decision_key.as_deref() != Some(&decision.key()) {
-            let patch = LoopPatch {
-                state: Some(decision.state().to_owned()),
-                decision_json: Some(Some(bare_json(&decision))),
-                decision_key: Some(Some(decision.key())),
-                ..LoopPatch::default()
-            };
-            self.store.update_loop(&row.id, patch).await?;
-            self.say(Some(&row.id), "decision", &headline(&decision).0).await?;
-        }
-        self.tell_decision(row, &decision).await?;
-        Ok(())
-    }
-}
-
-/// The decision as `loop status --json` shows it, where there is no STATUS.md to show with it.
-fn bare_json(decision: &Decision) -> String {
-    let decided =
-        loop_core::decide::Decided { decision: decision.clone(), due: None, diagnostics: Vec::new() };
-    let report = loop_core::report::Report::new(&loop_core::Status::default(), &decided, |_| None);
-    serde_json::to_string(&report.decision).unwrap_or_default()
-}
-
-/// What it takes a person to mend, in words: the working tree or `loop.yaml` is not there any more. `None`: it may
-/// pass by itself.
-fn gone(row: &LoopRow, error: &ReadError) -> Option<(String, String)> {
-    let worktree = row.worktree.display();
-    match error {
-        ReadError::Git(GitError::NotARepository { .. }) => {
-            let what =
-                if row.worktree.is_dir() { "is no git repository any more" } else { "is not there any more" };
-            Some((
-                format!("the working tree {worktree} {what}"),
-                format!(
-                    "put it back (`git worktree add {worktree} {}`), and the loop goes on by itself; or end it with \
-                     `loop down`",
-                    row.branch
-                ),
-            ))
-        }
-        ReadError::Git(_) => None,
-        ReadError::Config(_) | ReadError::NoConfig(_) => {
-            Some((error.to_string(), "put it back and commit; the loop then goes on by itself".to_owned()))
-        }
     }
 }
 

@@ -114,8 +114,17 @@ pub(crate) async fn listen(options: &Options) -> Result<Listeners, StartError> {
                 let mut all = vec![listener];
                 if matches!(first.ip(), IpAddr::V4(ip) if ip.is_loopback()) {
                     let second = SocketAddr::new(IpAddr::V6(Ipv6Addr::LOCALHOST), first.port());
-                    if let Ok(listener) = TcpListener::bind(second).await {
-                        all.push(listener);
+                    match TcpListener::bind(second).await {
+                        Ok(listener) => all.push(listener),
+                        // Who asks `localhost` must not reach somebody else there.
+                        Err(error)
+                            if error.kind() == io::ErrorKind::AddrInUse && step < last && port != 0 =>
+                        {
+                            refused.get_or_insert(error);
+                            continue;
+                        }
+                        // A machine without IPv6.
+                        Err(_) => {}
                     }
                 }
                 return Ok(Listeners { first, all });

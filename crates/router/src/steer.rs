@@ -174,17 +174,12 @@ pub async fn steer_with(
             "down".to_owned()
         }
         Steer::Trust { text } => {
-            Config::parse(text, CONFIG_FILE, kinds)
-                .or_else(|error| {
-                    // Kinds of the user's own settings are not known here; anything else is an error.
-                    if kinds.is_empty() && error.message.contains("kind") {
-                        Err(None)
-                    } else {
-                        Err(Some(error))
-                    }
-                })
-                .map(drop)
-                .or_else(|error| error.map_or(Ok(()), |error| Err(SteerError::Config(error.to_string()))))?;
+            match Config::parse(text, CONFIG_FILE, kinds) {
+                Ok(_) => {}
+                // Kinds of the user's own settings are not known here; anything else is an error.
+                Err(error) if kinds.is_empty() && error.message.contains("kind") => {}
+                Err(error) => return Err(SteerError::Config(error.to_string())),
+            }
             patch.approved = Some(Some(config::hash(text)));
             patch.approved_text = Some(Some(text.clone()));
             "loop.yaml approved".to_owned()

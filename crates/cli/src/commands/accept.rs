@@ -25,7 +25,8 @@ pub(crate) async fn run(world: &World, args: Args) -> Done {
     let by = helm.here.person(world);
     let short = commit.as_deref().map_or("the tip", |commit| &commit[..7.min(commit.len())]).to_owned();
     let said = format!("accepted by {by} at {short}; `loop archive` puts the loop away.");
-    let done = helm.steer(&Steer::Accept { by, why: args.message, after_turn, commit }, args.json, &said).await?;
+    let done =
+        helm.steer(&Steer::Accept { by, why: args.message, after_turn, commit }, args.json, &said).await?;
     // What the person has not seen is not accepted.
     for delivery in helm.here.known.deliveries.iter().filter(|delivery| delivery.state.is_out()) {
         output::note(format!(

@@ -62,7 +62,9 @@ pub(crate) async fn run(world: &World, args: Args) -> Done {
     let plan = Plan::make(&here, &observed, &args)?;
     if args.dry_run {
         if args.json {
-            output::json(&json!({"status": "dry-run", "folder": plan.folder, "files": plan.files.iter().map(|(name, _)| name).collect::<Vec<_>>()}));
+            output::json(
+                &json!({"status": "dry-run", "folder": plan.folder, "files": plan.files.iter().map(|(name, _)| name).collect::<Vec<_>>()}),
+            );
         } else {
             output::line(format!("this would go to {}, and nothing was done:", plan.folder));
             for (name, bytes) in &plan.files {
@@ -99,7 +101,8 @@ fn refuse_unfinished(observed: &Observed, force: bool) -> Result<(), Failure> {
         _ if force => Ok(()),
         Decision::Passed { unreviewed: 0, .. } => Ok(()),
         Decision::Passed { unreviewed, commit, .. } => {
-            let passed = commit.as_deref().map_or("the pass", |commit| &commit[..7.min(commit.len())]).to_owned();
+            let passed =
+                commit.as_deref().map_or("the pass", |commit| &commit[..7.min(commit.len())]).to_owned();
             let commits = if *unreviewed == 1 { "1 commit" } else { &format!("{unreviewed} commits") };
             Err(Failure::say(format!("passed at {passed}, {commits} since are unreviewed"))
                 .next("`loop say` reopens the loop for a review; --force archives all the same"))
@@ -144,16 +147,22 @@ impl Plan {
         match repo.worktree_file(&status_file)? {
             Blob::File(bytes) if bytes == text => {}
             Blob::File(_) => {
-                return Err(Failure::say(format!("{status_file} has changes that are not committed, and they would be lost"))
-                    .next("commit them, or `git checkout -- STATUS.md` puts the committed text back"));
+                return Err(Failure::say(format!(
+                    "{status_file} has changes that are not committed, and they would be lost"
+                ))
+                .next("commit them, or `git checkout -- STATUS.md` puts the committed text back"));
             }
             Blob::Missing => {}
             blob => return Err(Failure::say(unreadable(&status_file, &blob))),
         }
         let archive = args.dir.clone().unwrap_or_else(|| observed.config.archive.clone());
-        let inside = Path::new(&archive).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+        let inside = Path::new(&archive)
+            .components()
+            .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
         if !inside {
-            return Err(Failure::say(format!("{archive} is not a folder inside the repository")).code(COMMAND_LINE));
+            return Err(
+                Failure::say(format!("{archive} is not a folder inside the repository")).code(COMMAND_LINE)
+            );
         }
         let slug = here.row.as_ref().map_or_else(
             || casting::slug(&loop_core::task::title(&observed.status).unwrap_or_default()),
@@ -201,7 +210,8 @@ impl Plan {
             }
             let status = root.join(&self.status_file);
             if !status.exists() {
-                std::fs::write(&status, &observed.status.text).map_err(|error| cannot("put back", &status, error))?;
+                std::fs::write(&status, &observed.status.text)
+                    .map_err(|error| cannot("put back", &status, error))?;
             }
         }
         result
@@ -217,7 +227,9 @@ impl Plan {
         }
         let status = root.join(&self.status_file);
         match std::fs::remove_file(&status) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(cannot("remove", &status, error)),
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(cannot("remove", &status, error));
+            }
             _ => {}
         }
         let message = format!(
@@ -246,8 +258,14 @@ impl Plan {
 fn manifest(here: &Here, observed: &Observed, now: Timestamp) -> Result<String, Failure> {
     let repo = here.reader.repo();
     let version = env!("CARGO_PKG_VERSION");
-    let mut manifest =
-        Manifest::new(&observed.status, &observed.config, &observed.facts, &observed.decided.decision, version, now);
+    let mut manifest = Manifest::new(
+        &observed.status,
+        &observed.config,
+        &observed.facts,
+        &observed.decided.decision,
+        version,
+        now,
+    );
     manifest.branch = repo.head()?.branch().map(str::to_owned);
     let log = repo.log_between(observed.start.as_ref(), &observed.tip)?;
     manifest.started_at = match &observed.start {
@@ -287,17 +305,22 @@ fn make_folders(root: &Path, folder: &str) -> Result<Vec<PathBuf>, Failure> {
 /// One commit with everything that the loop did, on a branch of its own that starts where the loop started.
 fn squash(world: &World, repo: &Repo, plan: &Plan, tip: &CommitId) -> Result<String, Failure> {
     let Some(start) = &plan.base else {
-        return Err(Failure::say("the loop's first commit is not known, so there is nothing to make one commit of")
-            .next("`git merge --squash` does it by hand"));
+        return Err(Failure::say(
+            "the loop's first commit is not known, so there is nothing to make one commit of",
+        )
+        .next("`git merge --squash` does it by hand"));
     };
     let git = repo.git(&world.git_env);
     let minute = Duration::from_secs(60);
     let parents = repo.commit_info(start)?.parents;
     let branch = repo.head()?.branch().unwrap_or("loop").to_owned();
-    let name = (1..)
-        .map(|number| if number == 1 { format!("{branch}-squashed") } else { format!("{branch}-squashed-{number}") })
-        .find(|name| repo.branch_is_free(name).unwrap_or(false))
-        .unwrap_or_default();
+    let name =
+        (1..)
+            .map(|number| {
+                if number == 1 { format!("{branch}-squashed") } else { format!("{branch}-squashed-{number}") }
+            })
+            .find(|name| repo.branch_is_free(name).unwrap_or(false))
+            .unwrap_or_default();
     let tree = format!("{tip}^{{tree}}");
     let message = format!("{}\n\n{ID_TRAILER}: {}\n", plan.title, plan.id);
     let mut args = vec!["commit-tree".to_owned(), tree, "-m".to_owned(), message];

@@ -18,7 +18,8 @@ pub(crate) async fn run(world: &World, args: Args) -> Done {
     let here = Here::with_store(world).await?;
     let row = here.known_row()?;
     let Some(session) = &row.session else {
-        return Err(Failure::say("this loop has no windows").next("`loop up` opens them; headless turns are in `loop log`"));
+        return Err(Failure::say("this loop has no windows")
+            .next("`loop up` opens them; headless turns are in `loop log`"));
     };
     let server = world.tmux();
     let panes = server.panes_of(&row.id).await.map_err(Failure::users)?;

@@ -65,7 +65,9 @@ fn read(file: &Path) -> Result<Option<Vec<u8>>, Failure> {
     let shown = file.display();
     let kind = match std::fs::symlink_metadata(file) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(Failure::users(anyhow::Error::new(error).context(format!("cannot read {shown}")))),
+        Err(error) => {
+            return Err(Failure::users(anyhow::Error::new(error).context(format!("cannot read {shown}"))));
+        }
         Ok(meta) => meta.file_type(),
     };
     if kind.is_dir() {
@@ -99,7 +101,12 @@ pub(crate) fn words(report: &Report) -> String {
         None => text.push_str("idle: there is no STATUS.md\n"),
         Some(decision) => {
             let who = decision.agent.as_ref().map(|agent| format!(" {agent}")).unwrap_or_default();
-            text.push_str(&format!("{}: {}{who}: {}\n", report.state, decision.kind, plain(&decision.reason)));
+            text.push_str(&format!(
+                "{}: {}{who}: {}\n",
+                report.state,
+                decision.kind,
+                plain(&decision.reason)
+            ));
         }
     }
     for turn in &report.turns {

@@ -51,7 +51,9 @@ pub(crate) struct Args {
 /// Runs the command.
 pub(crate) async fn run(world: &World, args: Args) -> Done {
     if args.message.trim().is_empty() {
-        return Err(Failure::say("nothing is said with -m").code(COMMAND_LINE).next("say what was done, in a few words"));
+        return Err(Failure::say("nothing is said with -m")
+            .code(COMMAND_LINE)
+            .next("say what was done, in a few words"));
     }
     let mut here = Here::with_any_store(world).await?;
     let (config, _) = here.config(world)?;
@@ -66,11 +68,15 @@ pub(crate) async fn run(world: &World, args: Args) -> Done {
     let body = body(args.body.as_deref())?;
     let repo = here.reader.repo();
     let own = own_changes(world, repo, &args, &name)?;
-    let paths: Vec<PathBuf> = own.paths.into_iter().filter(|path| *path != Path::new(&config.status_file)).collect();
+    let paths: Vec<PathBuf> =
+        own.paths.into_iter().filter(|path| *path != Path::new(&config.status_file)).collect();
     let reviewer = config.agent(&name).and_then(|agent| agent.role.as_deref()) == Some("reviewer");
     if reviewer && !args.fix && !paths.is_empty() {
-        return Err(Failure::say(format!("{name} is a reviewer, and {} would be committed", count(paths.len())))
-            .next("put the files back, or say --fix if they are meant"));
+        return Err(Failure::say(format!(
+            "{name} is a reviewer, and {} would be committed",
+            count(paths.len())
+        ))
+        .next("put the files back, or say --fix if they are meant"));
     }
     if let Decision::Wake { agent, .. } = &observed.decided.decision
         && *agent != name
@@ -78,24 +84,33 @@ pub(crate) async fn run(world: &World, args: Args) -> Done {
     {
         output::note(format!("loop: it is {agent}'s turn; this section of {name} is out of turn."));
     }
-    let section = NewSection { author: name.clone(), to, summary: args.message.trim().to_owned(), body, verdict };
+    let section =
+        NewSection { author: name.clone(), to, summary: args.message.trim().to_owned(), body, verdict };
     let committed_files = paths.len();
     let written = section::write(world, repo, &config, &section, paths)?;
     // The next `loop turn` begins a turn of its own.
     forget_baseline(repo, &name)?;
-    let left_out: Vec<&PathBuf> = own.left_out.iter().filter(|path| *path != Path::new(&config.status_file)).collect();
+    let left_out: Vec<&PathBuf> =
+        own.left_out.iter().filter(|path| *path != Path::new(&config.status_file)).collect();
     if args.json {
         output::json(&json!({
             "commit": written.commit, "files": committed_files, "left_out": left_out, "said": written.lines,
         }));
         return Ok(DONE);
     }
-    output::line(format!("{} {} ({} besides {})", written.commit.short(), section.summary, count(committed_files), config.status_file));
+    output::line(format!(
+        "{} {} ({} besides {})",
+        written.commit.short(),
+        section.summary,
+        count(committed_files),
+        config.status_file
+    ));
     for closed in &written.closed {
         output::note(format!("loop: closed {} in {}", plain(closed), config.status_file));
     }
     if !left_out.is_empty() {
-        let names: Vec<String> = left_out.iter().take(8).map(|path| plain(&path.to_string_lossy()).into_owned()).collect();
+        let names: Vec<String> =
+            left_out.iter().take(8).map(|path| plain(&path.to_string_lossy()).into_owned()).collect();
         output::note(format!(
             "loop: left out, changed before this turn: {}{} (--all takes them in)",
             names.join(", "),
@@ -119,12 +134,16 @@ fn own_changes(world: &World, repo: &Repo, args: &Args, name: &Name) -> Result<O
         let root = &repo.place().worktree;
         let paths = args.paths.iter().map(|path| {
             let whole = world.cwd.join(path);
-            let whole = whole.parent().and_then(|folder| std::fs::canonicalize(folder).ok()).map_or(whole.clone(), |folder| {
-                whole.file_name().map_or(folder.clone(), |file| folder.join(file))
-            });
-            whole.strip_prefix(root).map(Path::to_owned).map_err(|_| {
-                Failure::say(format!("{} is not in this repository", path.display()))
-            })
+            let whole = whole
+                .parent()
+                .and_then(|folder| std::fs::canonicalize(folder).ok())
+                .map_or(whole.clone(), |folder| {
+                    whole.file_name().map_or(folder.clone(), |file| folder.join(file))
+                });
+            whole
+                .strip_prefix(root)
+                .map(Path::to_owned)
+                .map_err(|_| Failure::say(format!("{} is not in this repository", path.display())))
         });
         return Ok(Own { paths: paths.collect::<Result<_, _>>()?, left_out: Vec::new() });
     }
@@ -141,7 +160,10 @@ fn own_changes(world: &World, repo: &Repo, args: &Args, name: &Name) -> Result<O
             let left_out = repo.dirty(&world.git_env)?.into_iter().map(|dirty| dirty.path).collect();
             Ok(Own { paths: Vec::new(), left_out })
         }
-        _ => Ok(Own { paths: repo.dirty(&world.git_env)?.into_iter().map(|dirty| dirty.path).collect(), left_out: Vec::new() }),
+        _ => Ok(Own {
+            paths: repo.dirty(&world.git_env)?.into_iter().map(|dirty| dirty.path).collect(),
+            left_out: Vec::new(),
+        }),
     }
 }
 
@@ -153,7 +175,8 @@ fn count(files: usize) -> String {
 pub(crate) fn nobody(config: &Config, name: &str) -> Failure {
     let cast = config.cast();
     let names: Vec<&str> = cast.names().map(Name::as_str).collect();
-    Failure::say(format!("nobody here is called {}", plain(name))).next(format!("the names in loop.yaml: {}", names.join(", ")))
+    Failure::say(format!("nobody here is called {}", plain(name)))
+        .next(format!("the names in loop.yaml: {}", names.join(", ")))
 }
 
 /// A commit on another branch would never be seen.
@@ -162,8 +185,10 @@ pub(crate) fn on_the_loops_branch(here: &Here) -> Result<(), Failure> {
     let head = here.reader.repo().head()?;
     match head.branch() {
         Some(branch) if branch == row.branch => Ok(()),
-        Some(branch) => Err(Failure::say(format!("this is branch {branch}; the loop lives on {}", row.branch))
-            .next(format!("`git switch {}`, then again", row.branch))),
+        Some(branch) => {
+            Err(Failure::say(format!("this is branch {branch}; the loop lives on {}", row.branch))
+                .next(format!("`git switch {}`, then again", row.branch)))
+        }
         None => Err(Failure::say(format!("HEAD is detached; the loop lives on {}", row.branch))
             .next(format!("`git switch {}`, then again", row.branch))),
     }
@@ -171,12 +196,15 @@ pub(crate) fn on_the_loops_branch(here: &Here) -> Result<(), Failure> {
 
 fn verdict(args: &Args, role: loop_core::Role) -> Result<Option<Verdict>, Failure> {
     let verdict = match (&args.blocked, args.pass) {
-        (Some(reason), _) => Some(Verdict::Blocked { reason: Some(reason.trim().to_owned()).filter(|r| !r.is_empty()) }),
+        (Some(reason), _) => {
+            Some(Verdict::Blocked { reason: Some(reason.trim().to_owned()).filter(|r| !r.is_empty()) })
+        }
         (None, true) => Some(Verdict::Pass { commit: None }),
         (None, false) => None,
     };
     if verdict.is_some() && role != loop_core::Role::Agent {
-        return Err(Failure::say("only an agent's section gives a verdict").next("a person ends a loop with `loop accept`"));
+        return Err(Failure::say("only an agent's section gives a verdict")
+            .next("a person ends a loop with `loop accept`"));
     }
     Ok(verdict)
 }

@@ -66,8 +66,11 @@ pub(crate) async fn run(world: &World, args: Args) -> Done {
 /// Closes the windows that loop opened, and only those.
 pub(crate) async fn close(world: &World, client: &Client, row: &LoopRow) -> Result<usize, Failure> {
     let sessions = client.store.sessions(Some(&row.id)).await?;
-    let foreign: Vec<PaneId> =
-        sessions.iter().filter(|session| !session.started_by_loop).filter_map(|session| Some(address(session)?.pane)).collect();
+    let foreign: Vec<PaneId> = sessions
+        .iter()
+        .filter(|session| !session.started_by_loop)
+        .filter_map(|session| Some(address(session)?.pane))
+        .collect();
     // Windows may be in more than one server: where the user moved, or set another socket meanwhile.
     let mut sockets: Vec<Option<PathBuf>> = vec![world.tmux().socket];
     sockets.extend(sessions.iter().filter_map(|session| Some(address(session)?.socket)));

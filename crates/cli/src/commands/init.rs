@@ -57,7 +57,9 @@ pub(crate) async fn run(world: &World, args: Args) -> Done {
     let (client, mut here) = Here::with_client(world).await?;
     if let Some(said) = there_already(world, &mut here)? {
         if args.json {
-            output::json(&json!({"status": "unchanged", "loop": here.row.as_ref().map(|row| &row.id), "said": said}));
+            output::json(
+                &json!({"status": "unchanged", "loop": here.row.as_ref().map(|row| &row.id), "said": said}),
+            );
         } else {
             output::line(said);
         }

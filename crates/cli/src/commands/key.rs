@@ -10,16 +10,15 @@ use crate::world::World;
 
 /// Print the name of a file for curl -K that carries the key
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
-
-}
+pub(crate) struct Args {}
 
 /// Runs the command.
 pub(crate) async fn run(world: &World, _args: Args) -> Done {
     let key = world.key()?;
     let file = world.state_dir.join("curl.conf");
-    write_private(&file, &format!("header = \"Authorization: Bearer {}\"\n", key.expose()))
-        .map_err(|error| Failure::ours(anyhow::Error::new(error).context(format!("cannot write {}", file.display()))))?;
+    write_private(&file, &format!("header = \"Authorization: Bearer {}\"\n", key.expose())).map_err(
+        |error| Failure::ours(anyhow::Error::new(error).context(format!("cannot write {}", file.display()))),
+    )?;
     output::line(file.display().to_string());
     if std::io::stdout().is_terminal() {
         let addr = match RouterLine::find(world).await? {
@@ -38,7 +37,8 @@ pub(crate) async fn run(world: &World, _args: Args) -> Done {
 fn write_private(file: &std::path::Path, text: &str) -> std::io::Result<()> {
     use std::io::Write;
     use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
-    let mut out = std::fs::OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(file)?;
+    let mut out =
+        std::fs::OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(file)?;
     out.set_permissions(std::fs::Permissions::from_mode(0o600))?;
     out.write_all(text.as_bytes())
 }

@@ -31,7 +31,9 @@ pub(crate) async fn run(world: &World, args: Args) -> Done {
     if args.json {
         let events = client.store.events(&row.id, 0, usize::MAX).await?;
         let ledger = client.store.ledger(&row.id).await?;
-        output::json(&json!({"loop": row.id, "events": events, "ledger": ledger, "deliveries": here.known.deliveries}));
+        output::json(
+            &json!({"loop": row.id, "events": events, "ledger": ledger, "deliveries": here.known.deliveries}),
+        );
         return Ok(DONE);
     }
     let mut after = 0;
@@ -50,7 +52,8 @@ pub(crate) async fn run(world: &World, args: Args) -> Done {
                 .iter()
                 .find(|delivery| delivery.id == entry.delivery_id)
                 .map_or("?", |delivery| delivery.agent.as_str());
-            let reason = entry.reason.as_deref().map(|reason| format!(": {}", plain(reason))).unwrap_or_default();
+            let reason =
+                entry.reason.as_deref().map(|reason| format!(": {}", plain(reason))).unwrap_or_default();
             lines.push((entry.at, format!("{:9} {agent} {}{reason}", "ledger", entry.state.as_str())));
         }
         ledger_seen = ledger.len();

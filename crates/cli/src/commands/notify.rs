@@ -21,7 +21,10 @@ pub(crate) fn run(name: Option<&str>) -> ExitCode {
     let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let (Ok(cwd), Some(home)) = (std::env::current_dir(), variable("HOME")) else { return ExitCode::SUCCESS };
     let folder = |name: &str, default: &str| {
-        variable(name).filter(|folder| folder.is_absolute()).unwrap_or_else(|| home.join(default)).join("agent-loop")
+        variable(name)
+            .filter(|folder| folder.is_absolute())
+            .unwrap_or_else(|| home.join(default))
+            .join("agent-loop")
     };
     let state_dir = folder("XDG_STATE_HOME", ".local/state");
     let settings_file = folder("XDG_CONFIG_HOME", ".config").join("config.yaml");

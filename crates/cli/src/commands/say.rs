@@ -26,7 +26,9 @@ pub(crate) struct Args {
 /// Runs the command.
 pub(crate) async fn run(world: &World, args: Args) -> Done {
     if args.text.trim().is_empty() {
-        return Err(Failure::say("there is nothing to say").code(COMMAND_LINE).next("loop say \"what the agents should know\""));
+        return Err(Failure::say("there is nothing to say")
+            .code(COMMAND_LINE)
+            .next("loop say \"what the agents should know\""));
     }
     let mut here = Here::with_store(world).await?;
     let (config, _) = here.config(world)?;
@@ -54,8 +56,10 @@ fn author(world: &World, here: &Here, config: &Config, named: Option<&str>) -> R
     };
     match cast.find(&candidate) {
         Some((name, Role::Person | Role::Planner)) => Ok(name.clone()),
-        Some((name, Role::Agent)) => Err(Failure::say(format!("{name} is an agent; `loop say` is for people"))
-            .next(format!("an agent writes with `loop commit {name} -m …`"))),
+        Some((name, Role::Agent)) => {
+            Err(Failure::say(format!("{name} is an agent; `loop say` is for people"))
+                .next(format!("an agent writes with `loop commit {name} -m …`")))
+        }
         None if named.is_some() => Err(nobody(config, &candidate)),
         None => Err(Failure::say("loop.yaml names nobody who could say this")
             .next("add `people: [YOURNAME]` to loop.yaml and `loop trust` it, or name one with --as")),

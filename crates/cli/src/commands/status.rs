@@ -74,9 +74,12 @@ impl View {
             Reading::Unreadable { why, .. } => {
                 (Report { state: "held", ..Report::idle() }, None, None, Some(why))
             }
-            Reading::Underway(operation) => {
-                (Report { state: "held", ..Report::idle() }, None, None, Some(format!("{operation} is under way")))
-            }
+            Reading::Underway(operation) => (
+                Report { state: "held", ..Report::idle() },
+                None,
+                None,
+                Some(format!("{operation} is under way")),
+            ),
         };
         let router = client.router.as_ref().map(RouterLine::addr);
         Ok(Self { row: here.row, report, decision, deliveries, rounds, router, why })
@@ -125,7 +128,9 @@ impl View {
         let width = world.width;
         let mut lines = vec![match self.must_you_act() {
             Some(act) => format!("You: {}", plain(&act)),
-            None if self.report.state == "idle" => "You: nothing. There is no loop here; `loop init` starts one.".to_owned(),
+            None if self.report.state == "idle" => {
+                "You: nothing. There is no loop here; `loop init` starts one.".to_owned()
+            }
             None => "You: nothing to do.".to_owned(),
         }];
         if let Some(decision) = &self.decision {
@@ -146,12 +151,18 @@ impl View {
             ));
         }
         if let Some(open) = self.deliveries.iter().rfind(|delivery| !delivery.state.is_final()) {
-            let reason = open.reason.as_deref().map(|reason| format!(": {}", plain(reason))).unwrap_or_default();
+            let reason =
+                open.reason.as_deref().map(|reason| format!(": {}", plain(reason))).unwrap_or_default();
             lines.push(cut(&format!("Wake: {} {}{reason}", open.agent, open.state.as_str()), width));
         }
         for diagnostic in &self.report.diagnostics {
             lines.push(cut(
-                &format!("line {}: {}: {}", diagnostic.line, diagnostic.code.as_str(), plain(&diagnostic.message)),
+                &format!(
+                    "line {}: {}: {}",
+                    diagnostic.line,
+                    diagnostic.code.as_str(),
+                    plain(&diagnostic.message)
+                ),
                 width,
             ));
         }

@@ -27,7 +27,11 @@ pub(crate) async fn run(world: &World, args: Args) -> Done {
             if json {
                 output::json(&report);
             } else {
-                output::line(format!("{}: {}", world.store_url(), if report.problems.is_empty() { "whole" } else { "damaged" }));
+                output::line(format!(
+                    "{}: {}",
+                    world.store_url(),
+                    if report.problems.is_empty() { "whole" } else { "damaged" }
+                ));
                 output::line(format!(
                     "  schema {} of {}, {} bytes, {} loops ({} open), {} turns, {} deliveries ({} open)",
                     report.schema,
@@ -51,7 +55,6 @@ pub(crate) async fn run(world: &World, args: Args) -> Done {
         }
     }
 }
-
 
 /// What to do with the store.
 #[derive(Debug, clap::Subcommand)]

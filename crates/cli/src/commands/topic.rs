@@ -41,5 +41,6 @@ pub(crate) async fn run(_world: &World, args: Args) -> Done {
         return Ok(DONE);
     }
     let names: Vec<&str> = TOPICS.iter().map(|(name, ..)| *name).collect();
-    Err(Failure::say(format!("there is no topic `{topic}`")).next(format!("the topics: {}", names.join(", "))))
+    Err(Failure::say(format!("there is no topic `{topic}`"))
+        .next(format!("the topics: {}", names.join(", "))))
 }

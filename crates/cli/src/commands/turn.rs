@@ -38,7 +38,10 @@ pub(crate) async fn run(world: &World, args: Args) -> Done {
         Reading::Loop(observed) => observed,
         Reading::Idle { .. } => return Ok(nothing(&args, "there is no loop here; there is nothing to do.")),
         Reading::Underway(operation) => {
-            return Ok(nothing(&args, &format!("{operation} is under way; there is nothing to do until it is finished.")));
+            return Ok(nothing(
+                &args,
+                &format!("{operation} is under way; there is nothing to do until it is finished."),
+            ));
         }
         Reading::Unreadable { why, .. } => return Err(Failure::say(why)),
     };
@@ -75,7 +78,8 @@ fn brief(world: &World, here: &Here, observed: &Observed, name: &Name) -> Result
             removed: stat.removed,
             binary: stat.binary,
         });
-        brief.changes = Some(Changes::new(since.as_str(), observed.tip.as_str(), files.collect(), &diff.text));
+        brief.changes =
+            Some(Changes::new(since.as_str(), observed.tip.as_str(), files.collect(), &diff.text));
     }
     if brief.your_turn {
         brief.unfinished = begin(world, here, observed, name)?;
@@ -122,9 +126,15 @@ fn planner(args: &Args, observed: &Observed) -> ExitCode {
     } else {
         output::line(plain(&text));
         let next = match &observed.decided.decision {
-            Decision::Passed { .. } => "You are the planner. Read STATUS.md, then `loop archive` puts the loop away and says how to merge.",
-            Decision::Held { .. } => "You are the planner. Mend what holds it if you can (`loop say TEXT --to NAME`, `loop resume`), or leave it to a person.",
-            Decision::Wake { .. } => "You are the planner. The agents are at work; there is nothing for you to do.",
+            Decision::Passed { .. } => {
+                "You are the planner. Read STATUS.md, then `loop archive` puts the loop away and says how to merge."
+            }
+            Decision::Held { .. } => {
+                "You are the planner. Mend what holds it if you can (`loop say TEXT --to NAME`, `loop resume`), or leave it to a person."
+            }
+            Decision::Wake { .. } => {
+                "You are the planner. The agents are at work; there is nothing for you to do."
+            }
         };
         output::line(next);
     }

@@ -78,7 +78,10 @@ impl Summary {
         for agent in &self.agents {
             let name = output::pad(agent.agent.as_str(), width);
             let state = if agent.trouble.is_some() { "NOT READY" } else { "ready" };
-            text.push_str(&format!("  {name}  {:12} {:7} {}  {state}\n", agent.kind, agent.transport, agent.place));
+            text.push_str(&format!(
+                "  {name}  {:12} {:7} {}  {state}\n",
+                agent.kind, agent.transport, agent.place
+            ));
             if let Some(trouble) = &agent.trouble {
                 for line in trouble.lines() {
                     text.push_str(&format!("  {}    {line}\n", output::pad("", width)));
@@ -117,7 +120,8 @@ async fn make_known(world: &World, client: &Client, here: &mut Here) -> Result<L
     };
     let head = here.reader.repo().head()?;
     let Some(branch) = head.branch() else {
-        return Err(Failure::say("HEAD is detached; a loop lives on a branch").next("`git switch BRANCH`, then again"));
+        return Err(Failure::say("HEAD is detached; a loop lives on a branch")
+            .next("`git switch BRANCH`, then again"));
     };
     let place = here.reader.repo().place();
     let new = NewLoop {
@@ -172,7 +176,10 @@ fn risks(world: &World, row: &LoopRow, here: &Here, config: &Config, agents: &[L
         if let Some(entry) = config.agent(&agent.agent)
             && entry.permissions == Permissions::Ask
         {
-            risks.push(format!("{} asks before every tool (`permissions: ask`), and nobody answers at night", agent.agent));
+            risks.push(format!(
+                "{} asks before every tool (`permissions: ask`), and nobody answers at night",
+                agent.agent
+            ));
         }
     }
     if world.settings.tell.command.is_none() {
@@ -198,11 +205,17 @@ fn risks(world: &World, row: &LoopRow, here: &Here, config: &Config, agents: &[L
         risks.push("commits are signed here: a prompt for a passphrase stops an agent's commit".to_owned());
     }
     if repo.git(&world.git_env).identity().is_err() {
-        risks.push("git knows no name and e-mail here, so no agent can commit: set user.name and user.email".to_owned());
+        risks.push(
+            "git knows no name and e-mail here, so no agent can commit: set user.name and user.email"
+                .to_owned(),
+        );
     }
     let hook = loop_hooks::status(&row.worktree, &world.hook_env(), false);
     if !hook.is_ok_and(|status| status.current) {
-        risks.push("the post-commit hook is not in place: hand-overs take up to 10 s (`loop hooks install`)".to_owned());
+        risks.push(
+            "the post-commit hook is not in place: hand-overs take up to 10 s (`loop hooks install`)"
+                .to_owned(),
+        );
     }
     risks
 }

@@ -126,7 +126,15 @@ async fn until_woken(world: &World, name: &str, deadline: Option<Instant>, json:
 /// A name as it may stand in a query: everything but letters and digits in `%XX`.
 fn percent(name: &str) -> String {
     name.bytes()
-        .map(|byte| if byte.is_ascii_alphanumeric() { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .map(
+            |byte| {
+                if byte.is_ascii_alphanumeric() {
+                    char::from(byte).to_string()
+                } else {
+                    format!("%{byte:02X}")
+                }
+            },
+        )
         .collect()
 }
 
@@ -144,7 +152,9 @@ pub(crate) fn duration(text: &str) -> Result<Duration, Failure> {
         .map(|figure| figure * factor)
         .filter(|seconds| seconds.is_finite() && *seconds >= 0.0 && *seconds < 1e9)
         .map(Duration::from_secs_f64)
-        .ok_or_else(|| Failure::say(format!("`{text}` is no time")).code(COMMAND_LINE).next("write 30s, 30m or 2h"))
+        .ok_or_else(|| {
+            Failure::say(format!("`{text}` is no time")).code(COMMAND_LINE).next("write 30s, 30m or 2h")
+        })
 }
 
 #[cfg(test)]

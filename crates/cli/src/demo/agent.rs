@@ -121,7 +121,8 @@ fn ada(brief: &Value) -> Result<Work, Failure> {
         return Ok(Work { summary: "write leap.sh".to_owned(), ..Work::default() });
     }
     let last = brief.pointer("/sections").and_then(Value::as_array).and_then(|sections| sections.last());
-    let body = last.and_then(|section| section.pointer("/body/text")).and_then(Value::as_str).unwrap_or_default();
+    let body =
+        last.and_then(|section| section.pointer("/body/text")).and_then(Value::as_str).unwrap_or_default();
     if let Some(finding) = body.lines().find(|line| line.contains(" P0 ") || line.contains(" P1 ")) {
         let number = finding.split_whitespace().next().unwrap_or("F1").to_owned();
         write("leap.sh", SECOND)?;
@@ -152,7 +153,8 @@ fn rex() -> Result<Work, Failure> {
     if wrong.is_empty() {
         return Ok(Work {
             summary: "F1 is mended; nothing else found".to_owned(),
-            body: "1900, 1999, 2000 and 2024 come out right. There are no tests yet: that is Tess' part.".to_owned(),
+            body: "1900, 1999, 2000 and 2024 come out right. There are no tests yet: that is Tess' part."
+                .to_owned(),
             ..Work::default()
         });
     }
@@ -200,7 +202,8 @@ fn commit(world: &World, name: &str, work: &Work) -> Done {
 }
 
 fn write(file: &str, text: &str) -> Result<(), Failure> {
-    fs::write(file, text).map_err(|error| Failure::users(anyhow::Error::new(error).context(format!("cannot write {file}"))))
+    fs::write(file, text)
+        .map_err(|error| Failure::users(anyhow::Error::new(error).context(format!("cannot write {file}"))))
 }
 
 fn sh(arguments: &[&str]) -> Result<(bool, String), Failure> {

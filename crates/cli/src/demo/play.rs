@@ -49,7 +49,10 @@ pub(crate) async fn play(world: &World, headless: bool, keep: bool) -> Result<()
     let down = stage.down();
     played?;
     down?;
-    line(format!("\nThat took {:.1} s. Nothing is left running. Where to look:", start.elapsed().as_secs_f64()));
+    line(format!(
+        "\nThat took {:.1} s. Nothing is left running. Where to look:",
+        start.elapsed().as_secs_f64()
+    ));
     line(format!("  cd {}", stage.repo.display()));
     line("  git log --stat                 every turn is a commit");
     line("  cat project-archive/*/STATUS.md  what the agents said to each other");
@@ -70,7 +73,9 @@ impl Stage {
         let root = tempfile::Builder::new()
             .prefix("loop-demo-")
             .tempdir()
-            .map_err(|error| Failure::users(anyhow::Error::new(error).context("cannot make a scratch folder")))?
+            .map_err(|error| {
+                Failure::users(anyhow::Error::new(error).context("cannot make a scratch folder"))
+            })?
             .keep();
         let home = root.join("home");
         let repo = root.join("leap");
@@ -95,7 +100,8 @@ impl Stage {
         self.git(&["init", "--quiet", "--initial-branch=main"])?;
         self.git(&["config", "user.name", "You"])?;
         self.git(&["config", "user.email", "you@demo.invalid"])?;
-        fs::write(self.repo.join("README"), "leap.sh tells leap years from common ones.\n").map_err(Failure::users)?;
+        fs::write(self.repo.join("README"), "leap.sh tells leap years from common ones.\n")
+            .map_err(Failure::users)?;
         let exe = self.exe.display().to_string().replace('\\', "\\\\").replace('"', "\\\"");
         fs::write(self.repo.join("loop.yaml"), CONFIG.replace("{exe}", &exe)).map_err(Failure::users)?;
         self.git(&["add", "README", "loop.yaml"])?;
@@ -109,7 +115,10 @@ impl Stage {
         let said = self.typed(&up)?;
         let windows = said.contains(" tmux ");
         line(if windows {
-            format!("  each agent has a window of its own: tmux -S {} attach", self.root.join("tmux").display())
+            format!(
+                "  each agent has a window of its own: tmux -S {} attach",
+                self.root.join("tmux").display()
+            )
         } else {
             "  no windows here: each turn is one run of the agent's program".to_owned()
         });
@@ -145,7 +154,8 @@ impl Stage {
                 _ => {}
             }
             if start.elapsed() > LIMIT_OF_ALL {
-                return Err(Failure::say("the demo did not end in time").code(LIMIT)
+                return Err(Failure::say("the demo did not end in time")
+                    .code(LIMIT)
                     .next(format!("{} has the router's log", state.with_file_name("router.log").display())));
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
@@ -156,7 +166,11 @@ impl Stage {
     fn typed(&self, arguments: &[&str]) -> Result<String, Failure> {
         let shown: Vec<String> = arguments
             .iter()
-            .map(|argument| if argument.contains(' ') { format!("'{argument}'") } else { (*argument).to_owned() })
+            .map(
+                |argument| {
+                    if argument.contains(' ') { format!("'{argument}'") } else { (*argument).to_owned() }
+                },
+            )
             .collect();
         line(format!("$ loop {}", shown.join(" ")));
         let output = self.command(&self.exe, arguments)?;
@@ -169,8 +183,12 @@ impl Stage {
         if output.status.success() {
             return Ok(text);
         }
-        Err(Failure::say(format!("`loop {}` failed: {}", arguments.join(" "), String::from_utf8_lossy(&output.stderr)))
-            .next(format!("look into {}", self.root.display())))
+        Err(Failure::say(format!(
+            "`loop {}` failed: {}",
+            arguments.join(" "),
+            String::from_utf8_lossy(&output.stderr)
+        ))
+        .next(format!("look into {}", self.root.display())))
     }
 
     fn git(&self, arguments: &[&str]) -> Result<(), Failure> {
@@ -178,7 +196,11 @@ impl Stage {
         if output.status.success() {
             return Ok(());
         }
-        Err(Failure::say(format!("git {}: {}", arguments.join(" "), String::from_utf8_lossy(&output.stderr).trim())))
+        Err(Failure::say(format!(
+            "git {}: {}",
+            arguments.join(" "),
+            String::from_utf8_lossy(&output.stderr).trim()
+        )))
     }
 
     fn command(&self, program: &Path, arguments: &[&str]) -> Result<Output, Failure> {
@@ -189,7 +211,9 @@ impl Stage {
             .envs(&self.env)
             .stdin(std::process::Stdio::null())
             .output()
-            .map_err(|error| Failure::users(anyhow::Error::new(error).context(format!("cannot run {}", program.display()))))
+            .map_err(|error| {
+                Failure::users(anyhow::Error::new(error).context(format!("cannot run {}", program.display())))
+            })
     }
 
     /// Stops router, windows and the tmux server.
@@ -230,7 +254,10 @@ fn tell(kind: &str, text: &str) -> bool {
         "delivery" if text.contains(" woken for turn ") => line(format!("      -> {}", plain(text))),
         "verify" => {
             let passed = text.contains("\"passed\":true");
-            line(format!("      verify: sh test.sh {}", if passed { "succeeds in a clean checkout" } else { "fails" }));
+            line(format!(
+                "      verify: sh test.sh {}",
+                if passed { "succeeds in a clean checkout" } else { "fails" }
+            ));
         }
         "decision" if text.starts_with("passed") => {
             line(format!("  {}", plain(text)));

@@ -10,8 +10,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 use loop_core::{Config, Name, status};
 use loop_git::{
-    Blob, CommitOpts, GitError, Head, ID_TRAILER, INIT_TRAILER, Repo, commit_paths, copy_included, switch_new_branch,
-    worktree_add,
+    Blob, CommitOpts, GitError, Head, ID_TRAILER, INIT_TRAILER, Repo, commit_paths, copy_included,
+    switch_new_branch, worktree_add,
 };
 use loop_router::reading::{CONFIG_FILE, ReadError, Reader};
 use loop_router::steer::Steer;
@@ -99,7 +99,8 @@ impl Plan {
         if let Some(path) = &worktree
             && path.exists()
         {
-            return Err(Failure::say(format!("{} is there already", path.display())).next("move it away, or choose another title"));
+            return Err(Failure::say(format!("{} is there already", path.display()))
+                .next("move it away, or choose another title"));
         }
         Ok(Self {
             skills: skills::folders(&config),
@@ -158,19 +159,30 @@ impl Plan {
     }
 
     /// Does it all.
-    pub(crate) async fn carry_out(&self, world: &World, client: &Client, here: &Here) -> Result<Opened, Failure> {
+    pub(crate) async fn carry_out(
+        &self,
+        world: &World,
+        client: &Client,
+        here: &Here,
+    ) -> Result<Opened, Failure> {
         let from = here.reader.repo();
         let before = from.head()?;
         if !self.take.is_empty() {
             let mut on_slow = || output::note("loop: git has not finished after 10 s");
             let git = from.git(&world.git_env);
-            commit_paths(&git, &self.take, "Work in progress before the loop", CommitOpts::usual(&mut on_slow))?;
+            commit_paths(
+                &git,
+                &self.take,
+                "Work in progress before the loop",
+                CommitOpts::usual(&mut on_slow),
+            )?;
         }
         let mut notes = self.notes.clone();
         let moved;
         let repo = match (&self.worktree, &self.branch) {
             (Some(path), Some(branch)) => {
-                let tip = from.head()?.tip().cloned().ok_or_else(|| Failure::say("HEAD has no commit any more"))?;
+                let tip =
+                    from.head()?.tip().cloned().ok_or_else(|| Failure::say("HEAD has no commit any more"))?;
                 worktree_add(&from.git(&world.git_env), path, branch, &tip)?;
                 let copied = copy_included(from, &world.git_env, path)?;
                 if !copied.is_empty() {
@@ -216,10 +228,8 @@ impl Plan {
         }
         own.extend(skills::write(scribe, repo, &self.skills, self.share).await?);
         notifier::install_with_notes(world, &root, scribe, notes).await?;
-        let message = format!(
-            "loop: start {}\n\n{INIT_TRAILER}: {}\n{ID_TRAILER}: {}\n",
-            self.title, self.id, self.id
-        );
+        let message =
+            format!("loop: start {}\n\n{INIT_TRAILER}: {}\n{ID_TRAILER}: {}\n", self.title, self.id, self.id);
         let mut nothing = || {};
         let opts = CommitOpts {
             hooks: false,
@@ -229,12 +239,15 @@ impl Plan {
         };
         // An existing loop.yaml that is committed and unchanged is no part of this commit.
         let dirty = repo.dirty(&world.git_env)?;
-        own.retain(|path| dirty.iter().any(|dirty| dirty.path == *path) || *path == Path::new(&self.config.status_file));
+        own.retain(|path| {
+            dirty.iter().any(|dirty| dirty.path == *path) || *path == Path::new(&self.config.status_file)
+        });
         let committed = commit_paths(&repo.git(&world.git_env), &own, &message, opts).map_err(|error| {
             let hint = match &error {
-                GitError::Refused { words, .. } if words.contains("ignored") => {
-                    Some("STATUS.md and loop.yaml must not be ignored by git: the commit is how agents talk".to_owned())
-                }
+                GitError::Refused { words, .. } if words.contains("ignored") => Some(
+                    "STATUS.md and loop.yaml must not be ignored by git: the commit is how agents talk"
+                        .to_owned(),
+                ),
                 error => error.hint(),
             };
             match hint {
@@ -254,7 +267,9 @@ impl Plan {
             loop_git::worktree_remove(&git, &repo.place().worktree)?;
         } else {
             match before {
-                Head::Branch { name, .. } => git.succeed("switch back", &["switch", "--quiet", name], minute)?,
+                Head::Branch { name, .. } => {
+                    git.succeed("switch back", &["switch", "--quiet", name], minute)?
+                }
                 Head::Detached(commit) => {
                     git.succeed("switch back", &["switch", "--quiet", "--detach", commit.as_str()], minute)?
                 }
@@ -272,7 +287,8 @@ impl Plan {
             client.end_loop(&old.id).await?;
         }
         let head = repo.head()?;
-        let branch = head.branch().ok_or_else(|| Failure::say("HEAD is detached; a loop lives on a branch"))?;
+        let branch =
+            head.branch().ok_or_else(|| Failure::say("HEAD is detached; a loop lives on a branch"))?;
         let place = repo.place();
         client
             .add_loop(&NewLoop {
@@ -296,9 +312,10 @@ impl Plan {
         notes: &mut Vec<String>,
     ) -> Result<(), Failure> {
         let hash = loop_core::config::hash(&self.config_text);
-        let known = client.store.loops(true).await?.iter().any(|old| {
-            old.approved.as_deref() == Some(hash.as_str()) && old.common_dir == row.common_dir
-        });
+        let known =
+            client.store.loops(true).await?.iter().any(|old| {
+                old.approved.as_deref() == Some(hash.as_str()) && old.common_dir == row.common_dir
+            });
         let setup = self.config.setup.as_ref().filter(|_| self.worktree.is_some());
         if self.config_is_new || known {
             client.steer(&row.id, &Steer::Trust { text: self.config_text.clone() }).await?;
@@ -352,14 +369,19 @@ impl Opened {
         if plan.worktree.is_some() {
             text.push_str(&format!("  worktree  {}\n", self.row.worktree.display()));
         }
-        text.push_str(&format!("  commit    {} ({})\n", &self.commit[..7.min(self.commit.len())], plan.config.status_file));
+        text.push_str(&format!(
+            "  commit    {} ({})\n",
+            &self.commit[..7.min(self.commit.len())],
+            plan.config.status_file
+        ));
         let order: Vec<&str> = plan.config.rotation.members().map(Name::as_str).collect();
         text.push_str(&format!("  agents    {}\n", order.join(" -> ")));
         text.push_str(&format!("  pass      {}\n", pass_words(&plan.config.pass)));
         for note in &self.notes {
             text.push_str(&format!("note: {note}\n"));
         }
-        let verify = if plan.config.verify.is_none() { ", and `verify:` in loop.yaml if tests must pass" } else { "" };
+        let verify =
+            if plan.config.verify.is_none() { ", and `verify:` in loop.yaml if tests must pass" } else { "" };
         text.push_str(&format!("Nobody was woken. Next: look at STATUS.md{verify}; then `loop up`.\n"));
         if plan.worktree.is_some() {
             text.push_str(&format!("The loop lives in its worktree: cd {}\n", self.row.worktree.display()));
@@ -370,6 +392,7 @@ impl Opened {
 
 /// Refuses to overwrite a STATUS.md of somebody's.
 pub(crate) fn foreign() -> Failure {
-    Failure::say("there is a STATUS.md here that is no loop's, and it is not overwritten")
-        .next("move it away, or let the loop use another file: `status_file: LOOP.md` in a loop.yaml of yours")
+    Failure::say("there is a STATUS.md here that is no loop's, and it is not overwritten").next(
+        "move it away, or let the loop use another file: `status_file: LOOP.md` in a loop.yaml of yours",
+    )
 }

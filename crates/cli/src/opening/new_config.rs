@@ -21,9 +21,12 @@ pub(super) fn new_config(
     notes: &mut Vec<String>,
 ) -> Result<String, Failure> {
     let agents = casting::cast(world, &args.agents)?;
-    let planner = args.planner.as_deref().map(Name::new).transpose().map_err(|error| {
-        Failure::users(error).code(COMMAND_LINE)
-    })?;
+    let planner = args
+        .planner
+        .as_deref()
+        .map(Name::new)
+        .transpose()
+        .map_err(|error| Failure::users(error).code(COMMAND_LINE))?;
     let taken: Vec<&Name> = agents.iter().map(|(name, _)| name).chain(&planner).collect();
     let people: Vec<Name> = casting::person(person, &taken).into_iter().collect();
     let pass = match args.pass.as_deref() {
@@ -38,14 +41,22 @@ pub(super) fn new_config(
         let proposal = format!("# verify: {tests}");
         text = text
             .lines()
-            .map(|line| if line.starts_with("# verify:") { format!("{proposal}   # must succeed in a clean checkout before a pass counts") } else { line.to_owned() })
+            .map(|line| {
+                if line.starts_with("# verify:") {
+                    format!("{proposal}   # must succeed in a clean checkout before a pass counts")
+                } else {
+                    line.to_owned()
+                }
+            })
             .collect::<Vec<_>>()
             .join("\n")
             + "\n";
         notes.push(format!("the project's tests could guard the pass: `verify: {tests}` in loop.yaml"));
     }
     if let Some(subject) = accepted_subject(world, repo, &agents[0].0, notes) {
-        text.push_str(&format!("# The repository's commit-msg hook wants this form.\ncommit: {{subject: \"{subject}\"}}\n"));
+        text.push_str(&format!(
+            "# The repository's commit-msg hook wants this form.\ncommit: {{subject: \"{subject}\"}}\n"
+        ));
     }
     Ok(text)
 }
@@ -53,7 +64,9 @@ pub(super) fn new_config(
 /// The project's own test command, by its build files.
 fn test_command(root: &Path) -> Option<&'static str> {
     let has = |file: &str| root.join(file).is_file();
-    let says = |file: &str, word: &str| std::fs::read_to_string(root.join(file)).is_ok_and(|text| text.contains(word));
+    let says = |file: &str, word: &str| {
+        std::fs::read_to_string(root.join(file)).is_ok_and(|text| text.contains(word))
+    };
     let table: [(bool, &'static str); 7] = [
         (has("Cargo.toml"), "cargo test"),
         (says("package.json", "\"test\""), "npm test"),
@@ -67,8 +80,14 @@ fn test_command(root: &Path) -> Option<&'static str> {
 }
 
 /// Tries the usual subject against the repository's commit-msg hook; `Some`: another form that it accepts.
-fn accepted_subject(world: &World, repo: &Repo, agent: &Name, notes: &mut Vec<String>) -> Option<&'static str> {
-    let forms = ["{name}: {summary}", "chore: {name}: {summary}", "chore({name}): {summary}", "{summary} ({name})"];
+fn accepted_subject(
+    world: &World,
+    repo: &Repo,
+    agent: &Name,
+    notes: &mut Vec<String>,
+) -> Option<&'static str> {
+    let forms =
+        ["{name}: {summary}", "chore: {name}: {summary}", "chore({name}): {summary}", "{summary} ({name})"];
     let tried = |form: &str| -> Option<bool> {
         let folder = tempfile::tempdir().ok()?;
         let file = folder.path().join("COMMIT_EDITMSG");

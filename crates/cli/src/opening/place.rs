@@ -12,8 +12,11 @@ use crate::world::World;
 /// Changed tracked files: refused, unless they are to be taken or left in the other worktree.
 pub(super) fn changed(world: &World, repo: &Repo, args: &Args) -> Result<Vec<PathBuf>, Failure> {
     let dirty = repo.dirty(&world.git_env)?;
-    let changed: Vec<PathBuf> =
-        dirty.into_iter().filter(|dirty| dirty.kind != DirtyKind::Untracked).map(|dirty| dirty.path).collect();
+    let changed: Vec<PathBuf> = dirty
+        .into_iter()
+        .filter(|dirty| dirty.kind != DirtyKind::Untracked)
+        .map(|dirty| dirty.path)
+        .collect();
     if changed.is_empty() || args.worktree {
         return Ok(Vec::new());
     }

@@ -20,19 +20,27 @@ pub(super) fn task(world: &World, args: &Args) -> Result<(String, String), Failu
         (None, Some(file)) if file == Path::new("-") => std::io::read_to_string(std::io::stdin())
             .map_err(|error| Failure::users(anyhow::Error::new(error).context("cannot read the task")))?,
         (None, Some(file)) => std::fs::read_to_string(world.cwd.join(file)).map_err(|error| {
-            Failure::users(anyhow::Error::new(error).context(format!("cannot read the task from {}", file.display())))
+            Failure::users(
+                anyhow::Error::new(error).context(format!("cannot read the task from {}", file.display())),
+            )
         })?,
         (None, None) => String::new(),
     };
     let text = text.trim();
     let Some(first) = text.lines().next() else {
-        return Err(Failure::say("what is to be done?").code(COMMAND_LINE).next("loop init \"the task in a few words\", or --task-file F"));
+        return Err(Failure::say("what is to be done?")
+            .code(COMMAND_LINE)
+            .next("loop init \"the task in a few words\", or --task-file F"));
     };
     if text.contains('\0') {
         return Err(Failure::say("the task holds NUL bytes").next("save it as plain text"));
     }
     let title: String = plain(first.trim().trim_start_matches('#').trim()).chars().take(120).collect();
-    let task = if text.lines().count() == 1 { text.to_owned() } else { text.lines().skip(1).collect::<Vec<_>>().join("\n") };
+    let task = if text.lines().count() == 1 {
+        text.to_owned()
+    } else {
+        text.lines().skip(1).collect::<Vec<_>>().join("\n")
+    };
     Ok((title, task.trim().to_owned()))
 }
 

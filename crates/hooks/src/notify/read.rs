@@ -159,8 +159,12 @@ fn what(
         (Some(_), None) => {
             let what = match repo.blob(&info.id, status_file)? {
                 Blob::Missing => What::Removed,
-                Blob::Directory => What::Unreadable(format!("{status_file} is a directory now; put the file back and commit")),
-                _ => What::Unreadable(format!("{status_file} is no file of this repository now; put it back and commit")),
+                Blob::Directory => What::Unreadable(format!(
+                    "{status_file} is a directory now; put the file back and commit"
+                )),
+                _ => What::Unreadable(format!(
+                    "{status_file} is no file of this repository now; put it back and commit"
+                )),
             };
             return Ok((what, Vec::new()));
         }

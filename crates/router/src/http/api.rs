@@ -198,9 +198,8 @@ impl Desk {
                 Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "refused", error.to_string()).hint(hint)
             }
         })?;
-        match command {
-            Steer::Stop { .. } => self.interrupt_all(&steered).await,
-            _ => {}
+        if matches!(command, Steer::Stop { .. }) {
+            self.interrupt_all(&steered).await;
         }
         if let Ok(Some(event)) = self.store.last_events(&row.id, 1).await.map(|mut events| events.pop()) {
             self.announce(Some(&row.id), event.at, &event.kind, &event.text);
