@@ -155,11 +155,6 @@ impl Place<'_> {
         said.out
     }
 
-    /// Starts `loop` and lets it run; it ends with the sandbox.
-    pub(crate) fn start(&self, arguments: &[&str]) -> u32 {
-        self.stage.sandbox.spawn(self.repo.command(LOOP).args(arguments))
-    }
-
     /// The command line of a scripted agent, for `command:`; in a window `{text}` is empty.
     pub(crate) fn agent(&self, name: &str, script: &Script) -> String {
         let file = self.stage.sandbox.write(&format!("{}/{name}.json", self.key), script.to_json());
