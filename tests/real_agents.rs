@@ -326,21 +326,25 @@ fn real_agent(variable: &str) -> Option<PathBuf> {
 /// So the test proves by itself that nothing is asked of anybody else.
 fn alone(test: &str) -> bool {
     const INSIDE: &str = "LOOP_TEST_INSIDE";
-    let namespace = ["-r", "-n", "--", "sh", "-c", r#"ip link set lo up && exec "$0" "$@""#];
-    let possible = || {
-        let tried = Command::new("unshare").args(namespace).arg("true").output();
-        tried.is_ok_and(|output| output.status.success())
-    };
+    // Who opens the network is root in it; the second namespace gives the user's own number back, by which CLIs
+    // name files outside their home.
+    const SCRIPT: &str = r#"ip link set lo up && u=$0 && g=$1 && shift && exec unshare --map-user="$u" --map-group="$g" -- "$@""#;
     if std::env::var_os(INSIDE).is_some() {
         return false;
     }
-    if !possible() {
+    let (user, group) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
+    let namespace = || {
+        let mut command = Command::new("unshare");
+        command.args(["-r", "-n", "--", "sh", "-c", SCRIPT]).args([user.to_string(), group.to_string()]);
+        command
+    };
+    if !namespace().arg("true").output().is_ok_and(|tried| tried.status.success()) {
         eprintln!("no network namespace can be made here: the network is left as it is");
         return false;
     }
-    let mut again = Command::new("unshare");
-    again.args(namespace).arg(std::env::current_exe().unwrap()).args(["--exact", test, "--nocapture"]);
-    let output = again.env(INSIDE, "1").output().unwrap();
+    let mut again = namespace();
+    again.arg(std::env::current_exe().unwrap()).args(["--exact", test, "--nocapture"]).env(INSIDE, "1");
+    let output = again.output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(
         output.status.success(),
