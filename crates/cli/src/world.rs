@@ -49,7 +49,7 @@ impl World {
         })?;
         // Whose home it is must be certain: an agent's or a service's environment without HOME would otherwise get
         // the state of whoever the password file names.
-        if !std::env::var_os("HOME").is_some_and(|home| std::path::Path::new(&home).is_absolute()) {
+        if !std::env::var_os("HOME").is_some_and(|home| Path::new(&home).is_absolute()) {
             return Err(Failure::say(
                 "HOME is not set to a folder, so it is not known whose settings and state to use",
             )

@@ -269,14 +269,16 @@ impl Desk {
     }
 
     async fn die(&self, delivery: &Delivery, why: &str) -> Result<(), StoreError> {
+        // Read before: as soon as the delivery is dead, the relay may hold the loop for it.
+        let row = self.store.loop_row(&delivery.loop_id).await?;
         self.move_on(&delivery.id, DeliveryState::Dead, Some(why)).await?;
         self.incident(Severity::High, Some(&delivery.loop_id), "delivery dead", why).await?;
         tracing::error!(loop_id = delivery.loop_id, delivery = delivery.id, why, "a delivery is dead");
-        let Some(row) = self.store.loop_row(&delivery.loop_id).await? else { return Ok(()) };
-        self.say(Some(&row.id), "delivery", &format!("{} could not be woken: {why}", delivery.agent)).await?;
+        let Some(row) = row else { return Ok(()) };
+        let text = format!("{} could not be woken: {why}", delivery.agent);
+        self.say(Some(&row.id), "delivery", &text).await?;
         if row.state != "running" {
             // The wake of a planner holds nothing, so nothing else would say that it did not happen.
-            let text = format!("{} could not be woken: {why}", delivery.agent);
             self.tell_once(&row, "dead", &format!("dead {}", delivery.id), &text).await?;
         }
         // The relay turns this into a hold, which is told.

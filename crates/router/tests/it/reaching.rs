@@ -228,3 +228,26 @@ async fn states(world: &World) -> String {
     let ledger = world.store().await.ledger(ID).await.unwrap();
     ledger.iter().map(|line| line.state.as_str()).collect::<Vec<_>>().join(" ")
 }
+
+#[tokio::test]
+async fn a_planner_that_cannot_be_woken_is_told_too() {
+    let yaml = "agents:\n  CC: {kind: scripted, transport: command}\n  \
+                Hermes: {kind: scripted, transport: command}\nrotation: [CC]\nplanner: Hermes\npass: any\n";
+    let mut world = World::down(yaml, |_| {}).await;
+    for _ in 0..10 {
+        world.fake.next(ID, "Hermes", Act::Fail("no route"));
+    }
+    world.up(ID).await;
+    world.start().await;
+    world.woken("CC", 1).await;
+    world.turn("CC", "done", "REVIEW-PASS");
+    world
+        .until("both to be told", || async {
+            let told = world.events("told").await;
+            if told.len() == 2 { Ok(()) } else { Err(format!("{told:?}; {}", world.ledger().await)) }
+        })
+        .await;
+    world.settle().await;
+    assert_eq!(world.row().await.state, "passed", "the end stands");
+    assert_eq!(world.events("told").await.len(), 2);
+}

@@ -150,8 +150,15 @@ impl Server {
             return Ok(String::from_utf8_lossy(&ran.stdout).into_owned());
         }
         let words = neutral(&String::from_utf8_lossy(&ran.stderr));
-        let no_server =
-            ["no server running", "error connecting to", "server exited", "lost server", "no sessions"];
+        // The last is what a server that is just exiting says to `list-panes`.
+        let no_server = [
+            "no server running",
+            "error connecting to",
+            "server exited",
+            "lost server",
+            "no sessions",
+            "no current target",
+        ];
         if no_server.iter().any(|sign| words.contains(sign)) {
             return Err(TmuxError::NoServer(words));
         }
