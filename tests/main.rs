@@ -5,9 +5,9 @@
 #![allow(clippy::unwrap_used)]
 
 mod bad_input;
+mod cast;
 mod crash;
 mod demo;
-mod cast;
 mod headless;
 mod hookless;
 mod lost_windows;

@@ -309,7 +309,7 @@ mod tests {
             // Reading them does not compile their expressions: they are compiled here.
             crate::screen::CompiledSigns::new(&profile.signs)
                 .unwrap_or_else(|error| panic!("{}: {error}", row.kind));
-            for pattern in &profile.conversation {
+            if let Some(pattern) = &profile.conversation {
                 crate::screen::checked_regex(pattern, crate::screen::Group::Needed).unwrap();
             }
             assert!(profile.wake_text("CC").contains("CC"), "{}", row.kind);
