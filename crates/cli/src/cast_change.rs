@@ -175,12 +175,7 @@ impl Cast {
             let id = self.here.row.as_ref().map(|row| format!("\n\n{ID_TRAILER}: {}\n", row.id));
             let message = format!("{subject}{}", id.unwrap_or_default());
             let mut nothing = || {};
-            let opts = CommitOpts {
-                hooks: false,
-                slow_after: Duration::from_secs(10),
-                deadline: Duration::from_secs(120),
-                on_slow: &mut nothing,
-            };
+            let opts = CommitOpts::of_loop(&mut nothing);
             commit_paths(&repo.git(&world.git_env), &[PathBuf::from(CONFIG_FILE)], &message, opts)
         });
         let committed = match committed {

@@ -44,6 +44,12 @@ impl CommitOpts<'_> {
             on_slow,
         }
     }
+
+    /// A commit of loop's own (a start, an archive): without the repository's hooks, given up after 2 min.
+    pub fn of_loop(on_slow: &mut dyn FnMut()) -> CommitOpts<'_> {
+        let usual = CommitOpts::usual(on_slow);
+        CommitOpts { hooks: false, deadline: Duration::from_secs(120), ..usual }
+    }
 }
 
 /// A commit that was made.

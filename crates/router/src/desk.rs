@@ -32,6 +32,8 @@ pub struct Desk {
     pub(crate) expected: Mutex<HashSet<String>>,
     /// Runs of `verify` to be started.
     pub(crate) verify_jobs: tokio::sync::mpsc::UnboundedSender<Job>,
+    /// Held while it is looked up and noted what a person was told: of two that tell the same, one does.
+    pub(crate) telling: tokio::sync::Mutex<()>,
     /// Messages to people that are on their way.
     pub(crate) errands: TaskTracker,
     /// Rung whenever the courier should look.

@@ -138,6 +138,7 @@ impl Router {
             complaints: Mutex::default(),
             expected: Mutex::default(),
             verify_jobs,
+            telling: tokio::sync::Mutex::default(),
             errands: TaskTracker::new(),
             bell: Notify::new(),
             notices,

@@ -98,6 +98,7 @@ impl Desk {
         text: &str,
     ) -> Result<(), StoreError> {
         let mark = hex::encode(&Sha256::digest(format!("{title}|{what}"))[..8]);
+        let _telling = self.telling.lock().await;
         let told = self.store.loop_row(&row.id).await?.and_then(|row| row.told).unwrap_or_default();
         let mut marks: Vec<&str> = told.split_whitespace().collect();
         if marks.contains(&mark.as_str()) {

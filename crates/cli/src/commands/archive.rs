@@ -237,12 +237,7 @@ impl Plan {
             self.title, self.id, self.id
         );
         let mut nothing = || {};
-        let opts = CommitOpts {
-            hooks: false,
-            slow_after: Duration::from_secs(10),
-            deadline: Duration::from_secs(120),
-            on_slow: &mut nothing,
-        };
+        let opts = CommitOpts::of_loop(&mut nothing);
         let committed = commit_paths(&repo.git(&world.git_env), &paths, &message, opts).map_err(|error| {
             let hint = error.hint();
             let failure = Failure::users(error);

@@ -231,12 +231,7 @@ impl Plan {
         let message =
             format!("loop: start {}\n\n{INIT_TRAILER}: {}\n{ID_TRAILER}: {}\n", self.title, self.id, self.id);
         let mut nothing = || {};
-        let opts = CommitOpts {
-            hooks: false,
-            slow_after: Duration::from_secs(10),
-            deadline: Duration::from_secs(120),
-            on_slow: &mut nothing,
-        };
+        let opts = CommitOpts::of_loop(&mut nothing);
         // An existing loop.yaml that is committed and unchanged is no part of this commit.
         let dirty = repo.dirty(&world.git_env)?;
         own.retain(|path| {
