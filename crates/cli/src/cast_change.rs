@@ -1,7 +1,6 @@
 //! Adding an agent to `loop.yaml` and removing one, while the loop goes on.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use jiff::Timestamp;
 use loop_core::config::edit;
