@@ -197,7 +197,9 @@ impl Cast {
     async fn approve(&self, text: &str) -> Result<(), Failure> {
         let Some(row) = &self.approves else { return Ok(()) };
         let trust = Steer::Trust { text: text.to_owned() };
-        steer(&self.client.store, &row.id, &trust, Timestamp::now()).await.map_err(Failure::ours)?;
+        steer(&self.client.store, &row.id, &trust, &self.client.kinds, Timestamp::now())
+            .await
+            .map_err(Failure::ours)?;
         Ok(())
     }
 

@@ -1,11 +1,12 @@
 //! The store and, while it runs, the router: reads go to the store, writes through the router.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use loop_core::Name;
 use loop_core::rendezvous::RouterFile;
+use loop_core::{Name, Profile};
 use loop_hooks::notify::router_lives;
 use loop_router::Key;
 use loop_router::steer::{Steer, SteerError, steer};
@@ -22,6 +23,8 @@ pub(crate) struct Client {
     pub(crate) store: Store,
     /// The router, when it runs.
     pub(crate) router: Option<RouterLine>,
+    /// Further kinds of agents from the user's settings.
+    pub(crate) kinds: BTreeMap<String, Profile>,
 }
 
 /// A line to the running router.
@@ -38,7 +41,7 @@ impl Client {
     pub(crate) async fn open(world: &World) -> Result<Self, Failure> {
         let router = RouterLine::find(world).await?;
         let store = Store::open(&world.store_url()).await?;
-        Ok(Self { store, router })
+        Ok(Self { store, router, kinds: world.settings.kinds.clone() })
     }
 
     /// Makes a loop known.
@@ -58,9 +61,11 @@ impl Client {
                 router.post(&format!("/api/loops/{loop_id}/{word}"), &body).await
             }
             None => {
-                steer(&self.store, loop_id, command, Timestamp::now()).await.map_err(|error| match error {
-                    SteerError::Store(error) => Failure::from(error),
-                    error => Failure::users(error),
+                steer(&self.store, loop_id, command, &self.kinds, Timestamp::now()).await.map_err(|error| {
+                    match error {
+                        SteerError::Store(error) => Failure::from(error),
+                        error => Failure::users(error),
+                    }
                 })
             }
         }

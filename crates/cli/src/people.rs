@@ -18,7 +18,7 @@ pub(crate) async fn only_people(client: &Client, row: &LoopRow, what: &str) -> R
     let planner = row
         .approved_text
         .as_deref()
-        .and_then(|text| Config::parse(text, "loop.yaml", &std::collections::BTreeMap::new()).ok())
+        .and_then(|text| Config::parse(text, "loop.yaml", &client.kinds).ok())
         .and_then(|config| config.planner);
     if planner.is_some_and(|planner| planner == *agent) {
         return Ok(());

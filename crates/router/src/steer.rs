@@ -103,19 +103,6 @@ pub async fn steer(
     store: &Store,
     loop_id: &str,
     command: &Steer,
-    now: Timestamp,
-) -> Result<LoopRow, SteerError> {
-    steer_with(store, loop_id, command, &BTreeMap::new(), now).await
-}
-
-/// Does the same where further kinds of agents are known from the user's settings.
-///
-/// # Errors
-/// Fails as [`steer`] does.
-pub async fn steer_with(
-    store: &Store,
-    loop_id: &str,
-    command: &Steer,
     kinds: &BTreeMap<String, Profile>,
     now: Timestamp,
 ) -> Result<LoopRow, SteerError> {
@@ -174,12 +161,7 @@ pub async fn steer_with(
             "down".to_owned()
         }
         Steer::Trust { text } => {
-            match Config::parse(text, CONFIG_FILE, kinds) {
-                Ok(_) => {}
-                // Kinds of the user's own settings are not known here; anything else is an error.
-                Err(error) if kinds.is_empty() && error.message.contains("kind") => {}
-                Err(error) => return Err(SteerError::Config(error.to_string())),
-            }
+            Config::parse(text, CONFIG_FILE, kinds).map_err(|error| SteerError::Config(error.to_string()))?;
             patch.approved = Some(Some(config::hash(text)));
             patch.approved_text = Some(Some(text.clone()));
             "loop.yaml approved".to_owned()

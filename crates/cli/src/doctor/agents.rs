@@ -34,7 +34,7 @@ pub(super) async fn agents(
     tmux: bool,
     report: &mut Report,
 ) {
-    let client = store.map(|store| Client { store, router });
+    let client = store.map(|store| Client { store, router, kinds: world.settings.kinds.clone() });
     let mut trials: Vec<(Environment, commit::Trial)> = Vec::new();
     for agent in &config.agents {
         let env = agent_environment(agent, &world.env);

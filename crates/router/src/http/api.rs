@@ -17,7 +17,7 @@ use super::problem::Problem;
 use crate::desk::Desk;
 use crate::facts::INTERRUPTED;
 use crate::relay::{Notice, Relayed};
-use crate::steer::{Steer, SteerError, steer_with};
+use crate::steer::{Steer, SteerError, steer};
 
 type Desks = State<Arc<Desk>>;
 type Answered<T> = Result<Json<T>, Problem>;
@@ -181,7 +181,7 @@ impl Desk {
     async fn steer(&self, row: &LoopRow, command: &Steer) -> Result<LoopRow, Problem> {
         // Not while a decision is being made from how things were before.
         let seat = self.seats.take(&row.id).await;
-        let steered = steer_with(&self.store, &row.id, command, &self.options.kinds, Timestamp::now()).await;
+        let steered = steer(&self.store, &row.id, command, &self.options.kinds, Timestamp::now()).await;
         drop(seat);
         let steered = steered.map_err(|error| match error {
             SteerError::Store(error) => Problem::ours(&error),

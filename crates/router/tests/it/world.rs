@@ -95,8 +95,8 @@ impl World {
         let row = store.loop_row(id).await.unwrap().unwrap();
         let text = std::fs::read_to_string(row.worktree.join("loop.yaml")).unwrap();
         let now = Timestamp::now();
-        steer(&store, id, &Steer::Trust { text }, now).await.unwrap();
-        steer(&store, id, &Steer::Up, now).await.unwrap();
+        steer(&store, id, &Steer::Trust { text }, &Default::default(), now).await.unwrap();
+        steer(&store, id, &Steer::Up, &Default::default(), now).await.unwrap();
     }
 
     pub(crate) async fn start(&mut self) {
