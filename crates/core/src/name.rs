@@ -77,8 +77,19 @@ fn is_mark(c: char) -> bool {
 
 /// Returns the form of `text` in which spellings that differ only by case or Unicode form are equal.
 pub fn fold(text: &str) -> String {
-    let lower: String = text.nfc().flat_map(char::to_lowercase).collect();
-    lower.nfc().collect()
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
+    let folded: String = text.nfc().flat_map(fold_char).collect();
+    folded.nfc().collect()
+}
+
+/// Lower case alone keeps apart what upper case makes equal: the two small sigmas, `ß` and `ss`. Only the dotless
+/// `ı` must not become an `i` on the way.
+fn fold_char(c: char) -> impl Iterator<Item = char> {
+    let raise = |c: char| (c != 'ı').then(|| c.to_uppercase()).into_iter().flatten();
+    let keep = (c == 'ı').then_some(c);
+    c.to_lowercase().flat_map(raise).flat_map(char::to_lowercase).chain(keep)
 }
 
 impl fmt::Display for Name {
@@ -153,5 +164,10 @@ mod tests {
         assert_eq!(composed, Name::new("ZOE\u{301}").expect("a name"));
         assert!(composed.matches("zoe\u{301}"));
         assert_eq!(composed.to_string(), "Zo\u{e9}");
+        for (one, other) in [("Σας", "ΣΑΣ"), ("Straße", "STRASSE"), ("Агент", "АГЕНТ"), ("ẞ", "ß")]
+        {
+            assert_eq!(Name::new(one).expect("a name"), Name::new(other).expect("a name"));
+        }
+        assert_ne!(Name::new("ılk").expect("a name"), Name::new("ilk").expect("a name"));
     }
 }
