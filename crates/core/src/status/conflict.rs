@@ -5,22 +5,22 @@ use super::scan::Scan;
 use super::source::{Lines, without_line_end};
 use super::standing::covering;
 
-/// Fails when a `<<<<<<<` line stands outside every code block, and a `>>>>>>>` line somewhere behind it.
+/// Fails when a `<<<<<<<` line stands outside every code block, and a `>>>>>>>` line somewhere behind it: in a code
+/// block too, since one side of a conflict may have opened a fence that the other has not.
 pub(crate) fn check(text: &str, scan: &Scan<'_>, lines: &Lines) -> Result<(), StatusError> {
-    let Some((open, line)) = marker(text, 0, "<<<<<<<", scan, lines) else { return Ok(()) };
-    match marker(text, open, ">>>>>>>", scan, lines) {
-        Some((_, end)) => Err(StatusError::Conflict { line, end }),
+    let outside = |at: &usize| covering(&scan.code, *at).is_none();
+    let Some(open) = markers(text, 0, "<<<<<<<", lines).find(outside) else { return Ok(()) };
+    match markers(text, open, ">>>>>>>", lines).next() {
+        Some(end) => Err(StatusError::Conflict { line: lines.number(open), end: lines.number(end) }),
         None => Ok(()),
     }
 }
 
-/// Offset and number of the first line from `from` on that is this marker.
-fn marker(text: &str, from: usize, mark: &str, scan: &Scan<'_>, lines: &Lines) -> Option<(usize, usize)> {
-    text[from..].match_indices(mark).map(|(at, _)| from + at).find_map(|at| {
-        let range = lines.range(lines.index(at));
-        let rest = without_line_end(&text[range.clone()]).strip_prefix(mark)?;
-        let is_marker = rest.is_empty() || rest.starts_with([' ', '\t']);
-        let outside = covering(&scan.code, at).is_none();
-        (range.start == at && is_marker && outside).then(|| (at, lines.number(at)))
+/// Where the lines from `from` on start that are this marker.
+fn markers(text: &str, from: usize, mark: &str, lines: &Lines) -> impl Iterator<Item = usize> {
+    text[from..].match_indices(mark).map(move |(at, _)| from + at).filter(move |at| {
+        let range = lines.range(lines.index(*at));
+        let rest = without_line_end(&text[range.clone()]).strip_prefix(mark);
+        range.start == *at && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t']))
     })
 }

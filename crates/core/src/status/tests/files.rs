@@ -18,6 +18,12 @@ fn what_cannot_be_read() {
     check(conflict.replace('\n', "\r\n").as_bytes(), &Err(StatusError::Conflict { line: 2, end: 6 }));
     check(b"\xef\xbb\xbf<<<<<<<\n>>>>>>>", &Err(StatusError::Conflict { line: 1, end: 2 }));
     check(b"<!--\n<<<<<<< a\n>>>>>>> b\n-->", &Err(StatusError::Conflict { line: 2, end: 3 }));
+    // One side has opened a fence, so the end stands in a code block.
+    check(b"<<<<<<< a\n```\nx\n=======\ny\n>>>>>>> b\n", &Err(StatusError::Conflict { line: 1, end: 6 }));
+    check(
+        b"<<<<<<< a\n```\n=======\n~~~\n>>>>>>> b\nx\n```\n",
+        &Err(StatusError::Conflict { line: 1, end: 5 }),
+    );
 }
 
 #[test]
@@ -27,7 +33,7 @@ fn what_only_looks_like_a_conflict() {
         "## CC: a\n\n    <<<<<<< HEAD\n    >>>>>>> x\n",
         "## CC: a\n<<<<<<< HEAD\n",
         "## CC: a\n>>>>>>> x\n<<<<<<< HEAD\n",
-        "## CC: a\n<<<<<<< HEAD\n```\n>>>>>>> x\n```",
+        "## CC: a\n```\n<<<<<<< HEAD\n```\n>>>>>>> x\n",
         "## CC: a\n<<<<<<<< HEAD\n>>>>>>> x\n",
         "## CC: a\n `<<<<<<<` and\n `>>>>>>>`\n",
         "## CC: a\n<<<<<<<HEAD\n>>>>>>>x\n",
