@@ -81,6 +81,10 @@ fn agent(
         match key.text.as_str() {
             "kind" => {}
             "skip" => agent.skip = source.truth(node, "skip")?,
+            "transport" if matches!(&node.value, Value::List(items) if items.is_empty()) => {
+                let error = source.error(node.place, "`transport` names no transport");
+                return Err(error.hint(format!("it is one of {}, or a list of some", listed(&TRANSPORTS))));
+            }
             "transport" => {
                 let found: Result<_, _> = node
                     .items()

@@ -113,14 +113,20 @@ fn visible(character: char) -> char {
     }
 }
 
-/// Returns what `word` was probably meant to be: the candidate with the fewest edits, at most a third of the word.
+/// Returns what `word` was probably meant to be: the candidate with the fewest edits, at most a third of the longer of
+/// the two, or one that `word` begins (`arch`, `handover`).
 pub(crate) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = fold(word);
-    let allowed = (wanted.chars().count() / 3).max(1);
+    let length = wanted.chars().count();
+    let is_near = |distance: usize, candidate: &str| {
+        let other = candidate.chars().count();
+        distance <= (length.max(other) / 3).max(1) && distance < length.min(other)
+    };
+    let begins = |candidate: &str| length >= 3 && fold(candidate).starts_with(&wanted);
     candidates
         .into_iter()
         .map(|candidate| (strsim::osa_distance(&wanted, &fold(candidate)), candidate))
-        .filter(|(distance, candidate)| *distance <= allowed && *distance < candidate.chars().count())
+        .filter(|(distance, candidate)| is_near(*distance, candidate) || begins(candidate))
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
 }
@@ -150,7 +156,10 @@ mod tests {
             ("codx", Some("codex")),
             ("Codex", Some("codex")),
             ("cluade-code", Some("claude-code")),
+            ("claud", Some("claude-code")),
+            ("gemn", Some("gemini")),
             ("vim", None),
+            ("co", None),
             ("x", None),
         ];
         for (word, expected) in cases {
