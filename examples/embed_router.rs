@@ -3,6 +3,7 @@
 //!
 //! `cargo run -p loop-router --example embed_router`
 
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::Path;
 use std::process::Command;
@@ -59,8 +60,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .await?;
     // A person has read this configuration; only then may it start anything.
     let trust = Steer::Trust { text: CONFIG.into() };
-    steer(desk.store(), LOOP, &trust, Timestamp::now()).await?;
-    steer(desk.store(), LOOP, &Steer::Up, Timestamp::now()).await?;
+    steer(desk.store(), LOOP, &trust, &BTreeMap::new(), Timestamp::now()).await?;
+    steer(desk.store(), LOOP, &Steer::Up, &BTreeMap::new(), Timestamp::now()).await?;
     desk.loops_changed();
     desk.look_at(LOOP);
 

@@ -1,10 +1,10 @@
 //! The router: one per user, for all of their repositories.
 //!
 //! The way of one commit, four nouns, each made once and never handed back: **Notice → Decision → Delivery →
-//! Receipt**. The [`http`] service, the watch on references and the sweep make a [`relay::Notice`]; the
+//! Receipt**. The `http` service, the watch on references and the sweep make a [`relay::Notice`]; the
 //! [`relay`] (the page to read first) reads the branch, turns it into a decision and, in one transaction, a
-//! delivery; the [`courier`] claims the delivery, waits until the agent may be spoken to, calls the transport and
-//! records the receipt. [`attend`] looks after agents that have been woken.
+//! delivery; the `courier` claims the delivery, waits until the agent may be spoken to, calls the transport and
+//! records the receipt. `attend` looks after agents that have been woken.
 //!
 //! Only the relay decides turns. Only the courier wakes. What git and the store say is the truth: a router that
 //! is killed at any line goes on from there when it is started again.

@@ -2,7 +2,7 @@
 //!
 //! A [`Notice`] says no more than "look at this loop". The relay reads the branch, decides, and writes down in
 //! one transaction what it saw and whom to wake. It never wakes anybody itself: that is the
-//! [`courier`](crate::courier)'s, which is nudged afterwards. Reading the same state again writes nothing new, so a
+//! `courier`'s, which is nudged afterwards. Reading the same state again writes nothing new, so a
 //! notice may come twice, late, or from a clock.
 
 use std::collections::{BTreeMap, HashMap};

@@ -36,9 +36,8 @@ pub(crate) async fn run(world: &World, args: Args) -> Done {
     };
     let inside = world.env.contains_key("TMUX");
     let word = if inside { "switch-client" } else { "attach-session" };
-    let error = std::process::Command::new(&server.program)
-        .args(server.arguments())
-        .args([word, "-t", &target])
-        .exec();
+    let words = server.arguments();
+    let (program, arguments) = words.split_first().ok_or_else(|| Failure::say("no tmux program is known"))?;
+    let error = std::process::Command::new(program).args(arguments).args([word, "-t", &target]).exec();
     Err(Failure::users(anyhow::Error::new(error).context("cannot run tmux")))
 }

@@ -41,8 +41,9 @@ pub(crate) async fn run(world: &World, args: Args) -> Done {
     let mut closed = 0;
     for row in &rows {
         only_people(&client, row, "down").await?;
-        client.steer(&row.id, &Steer::Stop { why: Some("loop down".to_owned()) }).await?;
-        client.steer(&row.id, &Steer::Down).await?;
+        if row.up {
+            client.steer(&row.id, &Steer::Down).await?;
+        }
         closed += close(world, &client, row).await?;
     }
     let others = client.store.loops(false).await?.into_iter().filter(|row| row.up).count();
@@ -52,6 +53,7 @@ pub(crate) async fn run(world: &World, args: Args) -> Done {
             stop_router(world, router).await?;
             said.push_str(", the router has stopped.");
         }
+        Some(_) if others == 1 => said.push_str("; the router stays for another loop."),
         Some(_) => said.push_str(&format!("; the router stays for {others} other loops.")),
         None => said.push_str("; no router ran."),
     }

@@ -32,7 +32,7 @@ pub(crate) struct Args {
     /// Who may end the loop: any, other, all, or names separated by commas
     #[arg(long, value_name = "P")]
     pub(crate) pass: Option<String>,
-    /// Stay on the present branch instead of making loop/<slug>
+    /// Stay on the present branch instead of making loop/SLUG
     #[arg(long)]
     pub(crate) here: bool,
     /// Use a linked worktree of HEAD for the loop

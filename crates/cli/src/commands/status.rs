@@ -133,8 +133,13 @@ impl View {
             }
             None => "You: nothing to do.".to_owned(),
         }];
-        if let Some(decision) = &self.decision {
-            lines.push(format!("Loop: {}", plain(&headline(decision).0)));
+        match &self.decision {
+            // What holds it stands in the first line.
+            Some(Decision::Held { why, .. }) if *why != Hold::Verifying => {
+                lines.push(format!("Loop: held ({why})"));
+            }
+            Some(decision) => lines.push(format!("Loop: {}", plain(&headline(decision).0))),
+            None => {}
         }
         if let Some(row) = &self.row {
             let limit = self.rounds.as_ref().map(|rounds| round_words(rounds) + ", ").unwrap_or_default();

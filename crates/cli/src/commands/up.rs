@@ -1,7 +1,11 @@
 //! `loop up`.
 
+use std::process::ExitCode;
+
 use loop_core::Config;
 use loop_core::config::Permissions;
+use loop_core::plain::plain;
+use loop_hooks::Proof;
 use loop_router::relay::remembered;
 use loop_router::steer::Steer;
 use loop_store::{LoopRow, NewLoop};
@@ -11,7 +15,7 @@ use crate::client::Client;
 use crate::commands::DONE;
 use crate::commands::trust::approve;
 use crate::daemon::ensure_router;
-use crate::failure::{Done, Failure};
+use crate::failure::{Done, Failure, USERS};
 use crate::here::Here;
 use crate::launch::{Launched, launch};
 use crate::output;
@@ -51,7 +55,7 @@ pub(crate) async fn run(world: &World, args: Args) -> Done {
     } else {
         output::print(&summary.text());
     }
-    Ok(DONE)
+    Ok(if summary.is_ready() { DONE } else { ExitCode::from(USERS) })
 }
 
 /// What `loop up` did, and what could stop the work tonight.
@@ -71,6 +75,11 @@ pub(crate) struct Summary {
 }
 
 impl Summary {
+    /// Whether every agent can be woken.
+    fn is_ready(&self) -> bool {
+        self.agents.iter().all(|agent| agent.trouble.is_none())
+    }
+
     /// For a person.
     pub(crate) fn text(&self) -> String {
         let mut text = format!("up: the router is at http://{}.\n", self.router);
@@ -169,6 +178,9 @@ pub(crate) async fn raise(
 /// What could stop the work tonight, each with the mend.
 fn risks(world: &World, row: &LoopRow, here: &Here, config: &Config, agents: &[Launched]) -> Vec<String> {
     let mut risks = Vec::new();
+    if let Some(why) = &row.paused {
+        risks.push(format!("it is paused ({}): nobody is woken until `loop resume`", plain(why)));
+    }
     for agent in agents {
         if agent.trouble.is_some() {
             risks.push(format!("{} is not ready: see above", agent.agent));
@@ -210,11 +222,11 @@ fn risks(world: &World, row: &LoopRow, here: &Here, config: &Config, agents: &[L
                 .to_owned(),
         );
     }
-    let hook = loop_hooks::status(&row.worktree, &world.hook_env(), false);
-    if !hook.is_ok_and(|status| status.current) {
+    // Proved by doing: a line that a person added to a shared hook by hand is as good as ours.
+    let hook = loop_hooks::status(&row.worktree, &world.hook_env(), true);
+    if !hook.is_ok_and(|status| matches!(status.proof, Some(Proof::Works { .. }))) {
         risks.push(
-            "the post-commit hook is not in place: hand-overs take up to 10 s (`loop hooks install`)"
-                .to_owned(),
+            "the post-commit hook does not run here: hand-overs take up to 10 s (`loop hooks status` says why)".to_owned(),
         );
     }
     risks

@@ -9,7 +9,7 @@ use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use jiff::Timestamp;
 use loop_core::{DeliveryState, Name};
-use loop_store::{LedgerLine, LoopRow, NewLoop, SessionRow, TurnRecord};
+use loop_store::{Delivery, LedgerLine, LoopRow, NewLoop, SessionRow, StoreError, TurnRecord};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -72,10 +72,7 @@ pub(crate) async fn turns(State(desk): Desks, Path(id): Path<String>) -> Answere
     desk.store.turns(&row.id).await.map(Json).map_err(ours)
 }
 
-pub(crate) async fn deliveries(
-    State(desk): Desks,
-    Path(id): Path<String>,
-) -> Answered<Vec<loop_store::Delivery>> {
+pub(crate) async fn deliveries(State(desk): Desks, Path(id): Path<String>) -> Answered<Vec<Delivery>> {
     let row = row(&desk, &id).await?;
     desk.store.deliveries(&row.id, 1000).await.map(Json).map_err(ours)
 }
@@ -181,6 +178,8 @@ impl Desk {
     async fn steer(&self, row: &LoopRow, command: &Steer) -> Result<LoopRow, Problem> {
         // Not while a decision is being made from how things were before.
         let seat = self.seats.take(&row.id).await;
+        // Whose turn is under way: `down` ends their deliveries, and they are interrupted all the same.
+        let at_work = self.store.open_deliveries(Some(&row.id)).await.unwrap_or_default();
         let steered = steer(&self.store, &row.id, command, &self.options.kinds, Timestamp::now()).await;
         drop(seat);
         let steered = steered.map_err(|error| match error {
@@ -198,8 +197,8 @@ impl Desk {
                 Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "refused", error.to_string()).hint(hint)
             }
         })?;
-        if matches!(command, Steer::Stop { .. }) {
-            self.interrupt_all(&steered).await;
+        if matches!(command, Steer::Stop { .. } | Steer::Down) {
+            self.interrupt_all(&steered, at_work).await;
         }
         if let Ok(Some(event)) = self.store.last_events(&row.id, 1).await.map(|mut events| events.pop()) {
             self.announce(Some(&row.id), event.at, &event.kind, &event.text);
@@ -209,15 +208,24 @@ impl Desk {
         Ok(steered)
     }
 
+    /// Writes down that an agent was interrupted, unless its delivery has ended already.
+    async fn interrupted(&self, delivery: &Delivery) -> Result<bool, StoreError> {
+        match self.store.delivery(&delivery.id).await? {
+            Some(now) if !now.state.is_final() => {
+                self.move_on(&delivery.id, DeliveryState::Unanswered, Some(INTERRUPTED)).await
+            }
+            _ => Ok(false),
+        }
+    }
+
     /// Interrupts every agent of the loop that works now.
-    async fn interrupt_all(&self, row: &LoopRow) {
+    async fn interrupt_all(&self, row: &LoopRow, at_work: Vec<Delivery>) {
         let Ok(config) = self.config_of(row) else { return };
-        let Ok(open) = self.store.open_deliveries(Some(&row.id)).await else { return };
-        for delivery in open.iter().filter(|delivery| delivery.state.is_out()) {
+        for delivery in at_work.iter().filter(|delivery| delivery.state.is_out()) {
             let Ok(Ok(reached)) = self.reach(row, &config, &delivery.agent).await else { continue };
             let interrupted = reached.transport.interrupt(&reached.session);
             let done = match tokio::time::timeout(self.options.send_limit, interrupted).await {
-                Ok(Ok(())) => self.move_on(&delivery.id, DeliveryState::Unanswered, Some(INTERRUPTED)).await,
+                Ok(Ok(())) => self.interrupted(delivery).await,
                 Ok(Err(error)) => {
                     let text = format!("{} could not be interrupted: {error}", delivery.agent);
                     self.say(Some(&row.id), "steer", &text).await.map(|()| false)
