@@ -1,9 +1,9 @@
 //! Agents in real tmux windows, from `loop init` to `loop archive`.
 
-use loop_testkit::require_tool;
+use loop_testkit::{eventually, require_tool};
 use loop_testkit::script::{Script, Step};
 
-use crate::stage::{Stage, commit, pass, review, turn, work, write_line};
+use crate::stage::{Stage, commit, pass, review, sh, turn, work, write_line};
 
 #[test]
 fn two_agents_play_until_one_passes() {
@@ -26,6 +26,11 @@ fn two_agents_play_until_one_passes() {
     shop.passes();
     assert_eq!(shop.authors(), ["CC", "Codex", "CC", "Codex"]);
     assert_eq!((shop.wakes("CC"), shop.wakes("Codex")), (2, 2), "{}", shop.story());
+    // Nobody can be shown a window without a terminal; that tmux says so proves that it was asked for.
+    for arguments in [&["attach"][..], &["attach", "Codex"]] {
+        let attach = shop.try_loop(arguments);
+        assert!(attach.err.contains("not a terminal"), "{attach:?}");
+    }
     let windows = stage.sandbox.tmux(&["list-windows", "-a", "-F", "#{session_name}:#{window_name}"]);
     assert_eq!(windows, "loop-shop:CC\nloop-shop:Codex");
 
@@ -83,4 +88,29 @@ fn five_agents_follow_a_table() {
     assert_eq!(wakes, expected.into_iter().collect(), "{}", shop.story());
     shop.run(&["down"]);
     stage.nothing_runs();
+}
+
+#[test]
+fn what_was_down_goes_on_when_it_is_up_again() {
+    if !require_tool("tmux", "-V") {
+        return;
+    }
+    let stage = Stage::new("");
+    let shop = stage.shop();
+    let slow = turn([sh("touch begun; sleep 60"), commit("never")]);
+    shop.cast(
+        &[("CC", Script::of([slow, work("the second time")])), ("Codex", Script::of([pass()]))],
+        "pass: other",
+    );
+    shop.run(&["init", "a long night"]);
+    shop.run(&["up", "--yes"]);
+    eventually("CC works", std::time::Duration::from_secs(30), || {
+        if shop.repo.path().join("begun").exists() { Ok(()) } else { Err(shop.story()) }
+    });
+    shop.run(&["down"]);
+    stage.nothing_runs();
+    let up = shop.run(&["up"]);
+    assert!(!up.contains("paused"), "{up}");
+    shop.passes();
+    assert_eq!(shop.authors(), ["CC", "Codex"]);
 }

@@ -120,6 +120,9 @@ pub struct Profile {
     /// Variables of the user's that the agent may have.
     #[serde(default)]
     pub pass_env: Vec<String>,
+    /// The transports that reach it, in order of preference, where its entry names none; empty: whatever is there.
+    #[serde(default)]
+    pub transport: Vec<String>,
     /// The text that wakes it; `{name}` is the recipient's name. One line.
     pub invoke: String,
     /// How text is put into the composer.
@@ -182,6 +185,7 @@ impl Profile {
             start: Vec::new(),
             env: BTreeMap::new(),
             pass_env: Vec::new(),
+            transport: Vec::new(),
             invoke: String::new(),
             text: TextMethod::default(),
             settle_ms: default_settle_ms(),

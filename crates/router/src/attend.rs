@@ -113,13 +113,14 @@ impl Desk {
         let is_blind = reached.as_ref().is_some_and(|reached| !reached.transport.tells_idle());
         match &presence {
             Presence::Idle if is_blind && delivery.state != DeliveryState::Unknown => {
-                self.works(delivery, passed).await
+                let is_person = reached.as_ref().is_some_and(|reached| reached.transport.is_person());
+                if is_person { Ok(()) } else { self.works(delivery, passed).await }
             }
             Presence::Busy => {
                 watch.still_since = None;
                 self.works(delivery, passed).await
             }
-            Presence::Starting | Presence::Unknown(_) => {
+            Presence::Starting | Presence::Unknown(_) | Presence::Unreachable(_) => {
                 watch.still_since = None;
                 Ok(())
             }

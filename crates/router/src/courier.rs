@@ -137,8 +137,9 @@ impl Desk {
             return Ok(None);
         }
         let Ok(author) = self.reach(row, config, &turn.author).await? else { return Ok(None) };
-        let settled = author.transport.tells_idle()
-            && matches!(
+        let settled = author.transport.is_person()
+            || author.transport.tells_idle()
+                && matches!(
                 self.probe(&author).await,
                 Ok(Presence::Idle | Presence::Gone(_) | Presence::Shell(_) | Presence::Waiting)
             );
@@ -178,7 +179,7 @@ impl Desk {
         let limit = self.options.send_limit;
         let sent = timeout(limit, reached.transport.wake(&reached.session, &wake, &pen)).await;
         match sent {
-            Ok(Ok(receipt)) => self.receipt(row, delivery, receipt).await,
+            Ok(Ok(receipt)) => self.receipt(row, delivery, reached, receipt).await,
             Ok(Err(TransportError::NotNow(presence))) => self.not_now(row, delivery, &presence).await,
             Ok(Err(TransportError::Unknown(why))) => self.unknown(row, delivery, &why).await,
             Ok(Err(error)) => self.failed(row, delivery, &error.to_string()).await,
@@ -193,7 +194,13 @@ impl Desk {
         self.say(Some(&row.id), "delivery", &text).await
     }
 
-    async fn receipt(&self, row: &LoopRow, delivery: &Delivery, receipt: Receipt) -> Result<(), StoreError> {
+    async fn receipt(
+        &self,
+        row: &LoopRow,
+        delivery: &Delivery,
+        reached: &Reached,
+        receipt: Receipt,
+    ) -> Result<(), StoreError> {
         // Where it runs is written down first: after a crash that is how it is found.
         if (receipt.address.is_some() || receipt.conversation.is_some())
             && let Some(mut session) = self.store.session(&row.id, &delivery.agent).await?
@@ -204,7 +211,9 @@ impl Desk {
             session.conversation = receipt.conversation.or(session.conversation);
             self.store.put_session(&session).await?;
         }
-        self.move_on(&delivery.id, receipt.state, None).await?;
+        // What a person must do stands with the wake until they have done it.
+        let reason = reached.transport.is_person().then_some(receipt.note.as_str());
+        self.move_on(&delivery.id, receipt.state, reason).await?;
         self.counters.delivered.inc();
         let text =
             format!("{} woken for turn {} ({})", delivery.agent, delivery.turn + 1, receipt.state.as_str());
@@ -349,6 +358,7 @@ pub(crate) fn describe(agent: &Name, presence: &Presence) -> String {
         Presence::Limited(until) => format!("{agent} has met a usage limit: {until}"),
         Presence::Unknown(what) => format!("nobody can tell what {agent} does: {what}"),
         Presence::Waiting => format!("{agent} waits for its turn"),
+        Presence::Unreachable(why) => why.clone(),
     }
 }
 

@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 use std::process::Stdio;
 use std::time::Duration;
 
+use async_trait::async_trait;
+use loop_store::Store;
+use loop_transport::{Session, Teller, TransportError};
 use tokio::process::Command;
 
 /// How a person is reached.
@@ -116,6 +119,30 @@ impl Tell {
             }
             tokio::time::sleep(pause).await;
         }
+    }
+}
+
+/// Tells people that it is their turn.
+#[derive(Debug)]
+pub(crate) struct TurnTeller {
+    pub(crate) tell: Tell,
+    pub(crate) store: Store,
+}
+
+#[async_trait]
+impl Teller for TurnTeller {
+    async fn tell(&self, session: &Session, text: &str) -> Result<(), TransportError> {
+        let failed = |error: String| TransportError::Failed(error);
+        let row = self.store.loop_row(&session.loop_id).await.map_err(|error| failed(error.to_string()))?;
+        let slug = row.map_or_else(|| session.loop_id.clone(), |row| row.slug);
+        let message = Message {
+            title: format!("your turn in {slug}"),
+            text: loop_core::plain::plain(text).into_owned(),
+            repo: session.workdir.display().to_string(),
+        };
+        self.tell.send(&message).await.map_err(|error| {
+            failed(format!("{} could not be told: {error}; `loop tell --test` tries it", session.agent))
+        })
     }
 }
 

@@ -3,7 +3,7 @@
 //! A [`Transport`] can do four things with a [`Session`]: say how the agent is ([`Presence`]), wake it with one
 //! line of text, interrupt it, and show its last lines. [`kinds::TABLE`] lists the transports: `tmux` types into
 //! a visible window, `exec` runs the agent's CLI once per turn, `command` calls a program of the user's, `wait`
-//! answers an agent that blocks in `loop wait`.
+//! answers an agent that blocks in `loop wait`, `person` tells a person.
 //!
 //! What every transport promises: a wake that is refused with [`TransportError::NotNow`] has typed nothing that
 //! could still be submitted by us; [`TransportError::Failed`] means that nothing reached the agent, so that
@@ -19,6 +19,7 @@ mod search_path;
 pub mod tmux;
 mod transport;
 
+pub use kinds::person::Teller;
 pub use kinds::wait::WaitRoom;
 pub use kinds::{Options, Row, TABLE, open};
 pub use neutral::neutral;

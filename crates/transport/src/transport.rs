@@ -45,6 +45,12 @@ pub trait Transport: Send + Sync {
         true
     }
 
+    /// Whether a person is reached. Their time is their own, so that no limit counts it, and what they commit is the
+    /// end of their turn.
+    fn is_person(&self) -> bool {
+        false
+    }
+
     /// Returns how the agent's last turn ended, where each turn is a process of its own.
     async fn finished(&self, session: &Session) -> Result<Option<Finished>, TransportError> {
         let _ = session;
@@ -187,6 +193,8 @@ pub enum Presence {
     Unknown(String),
     /// It blocks in `loop wait`.
     Waiting,
+    /// Nothing reaches it; why, and what a person does, in words that stand by themselves.
+    Unreachable(String),
 }
 
 impl fmt::Display for Presence {
@@ -203,6 +211,7 @@ impl fmt::Display for Presence {
             Self::Limited(until) => write!(formatter, "it has met a usage limit: {until}"),
             Self::Unknown(seen) => write!(formatter, "its state is unknown: {seen}"),
             Self::Waiting => formatter.write_str("it waits to be called"),
+            Self::Unreachable(why) => formatter.write_str(why),
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::name::Name;
 use crate::profile::{self, Profile};
 
 /// The words of an agent's entry that are not a profile's fields.
-const WORDS: [&str; 8] = ["kind", "skip", "transport", "command", "env", "permissions", "on_limit", "role"];
+const WORDS: [&str; 7] = ["kind", "skip", "command", "env", "permissions", "on_limit", "role"];
 const ROLES: [&str; 1] = ["reviewer"];
 
 /// Reads the map of agents, in the order of the file.
@@ -81,18 +81,6 @@ fn agent(
         match key.text.as_str() {
             "kind" => {}
             "skip" => agent.skip = source.truth(node, "skip")?,
-            "transport" if matches!(&node.value, Value::List(items) if items.is_empty()) => {
-                let error = source.error(node.place, "`transport` names no transport");
-                return Err(error.hint(format!("it is one of {}, or a list of some", listed(&TRANSPORTS))));
-            }
-            "transport" => {
-                let found: Result<_, _> = node
-                    .items()
-                    .iter()
-                    .map(|item| source.word(item, &TRANSPORTS, "transport").map(str::to_owned))
-                    .collect();
-                agent.transport = found?;
-            }
             "command" => agent.command = Some(command::read(source, node, "command")?),
             "env" => agent.env = env(source, node)?,
             "permissions" if !matches!(node.value, Value::Map(_)) => {
@@ -118,6 +106,7 @@ fn agent(
             }
         }
     }
+    agent.transport.clone_from(&profile.transport);
     agent.profile = profile;
     Ok(agent)
 }

@@ -37,7 +37,7 @@ pub use render::render_new;
 
 /// The transports that an agent may name. (What each one is lives in a crate above this one, which holds its
 /// table against this list.)
-pub const TRANSPORTS: [&str; 4] = ["tmux", "exec", "command", "wait"];
+pub const TRANSPORTS: [&str; 5] = ["tmux", "exec", "command", "wait", "person"];
 
 /// A checked `loop.yaml`.
 #[derive(Debug, Clone, PartialEq)]

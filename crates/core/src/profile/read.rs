@@ -1,21 +1,22 @@
 //! Profiles from YAML, whole files or single fields of an agent's entry.
 
 use super::{Place, Profile, Rule, TextMethod};
-use crate::config::ConfigError;
 use crate::config::command;
-use crate::config::error::did_you_mean;
+use crate::config::error::{did_you_mean, listed};
 use crate::config::paths;
 use crate::config::tree::{Key, Node, Source, Value, entry};
+use crate::config::{ConfigError, TRANSPORTS};
 use crate::screen::{Group, checked_regex};
 
 /// The fields of a profile that an agent's entry may override. `env` and `permissions` are the agent's own words
 /// there: `env` adds, and `permissions` is a profile field only where it is a map.
-pub(crate) const FIELDS: [&str; 15] = [
+pub(crate) const FIELDS: [&str; 16] = [
     "version",
     "seen_on",
     "about",
     "start",
     "pass_env",
+    "transport",
     "invoke",
     "text",
     "settle_ms",
@@ -100,6 +101,7 @@ pub(crate) fn field(
         "about" => profile.about = source.text(node, what)?,
         "start" => profile.start = program(source, node, what)?,
         "pass_env" => profile.pass_env = source.texts(node, what)?,
+        "transport" => profile.transport = transports(source, node)?,
         "invoke" => profile.invoke = invocation(source, node)?,
         "text" => {
             profile.text = match source.word(node, &["paste", "keys"], "text method")? {
@@ -129,6 +131,16 @@ pub(crate) fn field(
         _ => return Err(source.unknown_key(key, &FIELDS, "")),
     }
     Ok(())
+}
+
+/// One transport, or several in order of preference.
+fn transports(source: &Source<'_>, node: &Node) -> Result<Vec<String>, ConfigError> {
+    if matches!(&node.value, Value::List(items) if items.is_empty()) {
+        let error = source.error(node.place, "`transport` names no transport");
+        return Err(error.hint(format!("it is one of {}, or a list of some", listed(&TRANSPORTS))));
+    }
+    let word = |item| source.word(item, &TRANSPORTS, "transport").map(str::to_owned);
+    node.items().iter().map(word).collect()
 }
 
 fn program(source: &Source<'_>, node: &Node, what: &str) -> Result<Vec<String>, ConfigError> {

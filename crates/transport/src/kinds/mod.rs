@@ -8,9 +8,11 @@ use crate::transport::Transport;
 
 pub mod command;
 pub mod exec;
+pub mod person;
 pub mod tmux;
 pub mod wait;
 
+use person::Teller;
 use wait::WaitRoom;
 
 /// What transports are opened with.
@@ -22,12 +24,14 @@ pub struct Options {
     pub locks: PathBuf,
     /// Where agents that block in `loop wait` are found.
     pub wait_room: WaitRoom,
+    /// Who tells people that it is their turn; `None`: nobody can.
+    pub teller: Option<Arc<dyn Teller>>,
 }
 
 impl Options {
-    /// The default tmux server and an empty wait room.
+    /// The default tmux server, an empty wait room, and nobody who tells people.
     pub fn new(locks: PathBuf) -> Self {
-        Self { tmux: Server::default(), locks, wait_room: WaitRoom::default() }
+        Self { tmux: Server::default(), locks, wait_room: WaitRoom::default(), teller: None }
     }
 }
 
@@ -43,7 +47,7 @@ pub struct Row {
 }
 
 /// Every transport, in the order in which they are tried by default.
-pub const TABLE: &[Row] = &[tmux::ROW, exec::ROW, command::ROW, wait::ROW];
+pub const TABLE: &[Row] = &[tmux::ROW, exec::ROW, command::ROW, wait::ROW, person::ROW];
 
 /// Makes the transport `name`; `None` when there is no such one.
 pub fn open(name: &str, options: &Options) -> Option<Arc<dyn Transport>> {
@@ -101,6 +105,8 @@ mod tests {
             .collect();
         let rows: BTreeSet<String> = TABLE.iter().map(|row| row.name.to_owned()).collect();
         assert_eq!(files, rows);
+        let named: BTreeSet<String> = loop_core::config::TRANSPORTS.map(str::to_owned).into();
+        assert_eq!(rows, named, "what loop.yaml may name");
         assert_eq!(rows.len(), TABLE.len(), "a name stands twice");
     }
 }
