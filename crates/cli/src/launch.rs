@@ -5,8 +5,9 @@ use std::time::Duration;
 use loop_core::config::{Agent, Fill};
 use loop_core::plain::plain;
 use loop_core::{Config, Name};
-use loop_router::agent_environment;
+use loop_router::{agent_environment, transport_session};
 use loop_store::{LoopRow, SessionRow};
+use loop_transport::kinds::exec;
 use loop_transport::kinds::tmux::Address;
 use loop_transport::tmux::{OpenWindow, Pane, Server, Tags};
 use serde::Serialize;
@@ -51,7 +52,7 @@ pub(crate) async fn launch(
         let transport = transport_of(agent, tmux);
         let launched = match (&session, transport.as_str()) {
             (Some(session), "tmux") => window(world, client, &server, row, config, agent, session).await?,
-            _ => without_window(client, row, agent, &transport).await?,
+            _ => without_window(world, client, row, config, agent, &transport).await?,
         };
         opened.push(launched);
     }
@@ -179,34 +180,45 @@ pub(crate) async fn register(
 }
 
 async fn without_window(
+    world: &World,
     client: &Client,
     row: &LoopRow,
+    config: &Config,
     agent: &Agent,
     transport: &str,
 ) -> Result<Launched, Failure> {
     let before = client.store.session(&row.id, &agent.name).await?;
     let same = before.as_ref().filter(|session| session.transport == transport);
-    client
-        .put_session(&SessionRow {
-            loop_id: row.id.clone(),
-            agent: agent.name.clone(),
-            transport: transport.to_owned(),
-            address: same.map_or_else(|| "null".to_owned(), |session| session.address.clone()),
-            conversation: same.and_then(|session| session.conversation.clone()),
-            pid: None,
-            started_by_loop: true,
-            registered_at: jiff::Timestamp::now(),
-        })
-        .await?;
+    let session = SessionRow {
+        loop_id: row.id.clone(),
+        agent: agent.name.clone(),
+        transport: transport.to_owned(),
+        address: same.map_or_else(|| "null".to_owned(), |session| session.address.clone()),
+        conversation: same.and_then(|session| session.conversation.clone()),
+        pid: None,
+        started_by_loop: true,
+        registered_at: jiff::Timestamp::now(),
+    };
+    client.put_session(&session).await?;
+    let missing = || {
+        let available = world.agent_env();
+        let session = transport_session(row, config, agent, &session, &available, &world.state_dir);
+        exec::program_missing(&session)
+    };
     let runs = agent.command.is_some() || !agent.profile.headless.is_empty();
     let (place, trouble) = match transport {
-        "exec" if runs => ("one headless run per turn".to_owned(), None),
+        "exec" if runs => ("one headless run per turn".to_owned(), missing()),
         "exec" | "command" if !runs => (
             "nowhere".to_owned(),
             Some(format!("kind `{}` has no headless command; give {} a `command:`", agent.kind, agent.name)),
         ),
-        "command" => ("your program is called per wake".to_owned(), None),
+        "command" => ("your program is called per wake".to_owned(), missing()),
         "wait" => (format!("it must call `loop wait {}`", agent.name), None),
+        "person" if world.settings.tell.command.is_none() => (
+            "a person".to_owned(),
+            Some("nobody can be told: set `tell:` in your config.yaml (`loop help loop-yaml`)".to_owned()),
+        ),
+        "person" => ("a person, told by your `tell:`".to_owned(), None),
         other => (other.to_owned(), None),
     };
     Ok(Launched {

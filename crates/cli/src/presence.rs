@@ -5,6 +5,7 @@ use std::time::Duration;
 use loop_core::Config;
 use loop_core::config::Agent;
 use loop_core::plain::plain;
+use loop_router::tell::teller;
 use loop_router::transport_session;
 use loop_store::{LoopRow, SessionRow};
 use loop_transport::kinds::tmux::Address;
@@ -81,7 +82,7 @@ pub(crate) async fn look(
                 Err(_) => (format!("did not show itself within {} s", LOOK.as_secs()), Value::Null),
             }
         }
-        None => probe(world, row, config, agent, &session).await,
+        None => probe(world, client, row, config, agent, &session).await,
     };
     Ok(Look {
         place: place(world, row, agent, &session).await,
@@ -95,12 +96,15 @@ pub(crate) async fn look(
 
 async fn probe(
     world: &World,
+    client: &Client,
     row: &LoopRow,
     config: &Config,
     agent: &Agent,
     session: &SessionRow,
 ) -> (String, Value) {
-    let options = kinds::Options { tmux: world.tmux(), ..kinds::Options::new(world.state_dir.join("locks")) };
+    let mut options = kinds::Options::new(world.state_dir.join("locks"));
+    options.tmux = world.tmux();
+    options.teller = world.tell().ok().and_then(|tell| teller(&tell, &client.store));
     let Some(transport) = kinds::open(&session.transport, &options) else {
         return (format!("has the transport `{}`, which is not known here", session.transport), Value::Null);
     };
@@ -133,6 +137,7 @@ async fn place(world: &World, row: &LoopRow, agent: &Agent, session: &SessionRow
         "exec" => "headless, one run per turn".to_owned(),
         "command" => "your program, one call per wake".to_owned(),
         "wait" => format!("in `loop wait {}`", agent.name),
+        "person" => "a person, told by your `tell:`".to_owned(),
         other => other.to_owned(),
     }
 }

@@ -38,7 +38,7 @@ pub(crate) async fn register(
             .code(COMMAND_LINE)
             .next(format!("loop agents register {} --transport command --address ADDRESS", agent.name)));
     }
-    if let (Some(address), "exec" | "wait") = (address, transport) {
+    if let (Some(address), "exec" | "wait" | "person") = (address, transport) {
         return Err(Failure::say(format!(
             "the transport `{transport}` has no address, and {address:?} would say nothing"
         ))
@@ -70,6 +70,7 @@ pub(crate) async fn register(
         ("command", Some(address)) => {
             format!("{} is reached by your command, at {}.", agent.name, plain(address))
         }
+        ("person", _) => format!("{} is a person, told by your `tell:`.", agent.name),
         ("exec", _) => format!("{} is run headless, once per turn.", agent.name),
         _ => format!("{} is reached where it calls `loop wait {}`.", agent.name, agent.name),
     })

@@ -140,9 +140,9 @@ impl Desk {
         let settled = author.transport.is_person()
             || author.transport.tells_idle()
                 && matches!(
-                self.probe(&author).await,
-                Ok(Presence::Idle | Presence::Gone(_) | Presence::Shell(_) | Presence::Waiting)
-            );
+                    self.probe(&author).await,
+                    Ok(Presence::Idle | Presence::Gone(_) | Presence::Shell(_) | Presence::Waiting)
+                );
         Ok((!settled).then(|| format!("{} has not finished its turn yet", turn.author)))
     }
 
@@ -364,9 +364,27 @@ pub(crate) fn describe(agent: &Name, presence: &Presence) -> String {
 
 /// Whether a reason to wait is one that only a person can end.
 pub fn needs_a_person(reason: &str) -> bool {
-    ["`loop ", " asks: ", "somebody's draft", "usage limit", "not approved", "nobody can tell"]
-        .iter()
-        .any(|sign| reason.contains(sign))
+    [
+        "`loop ",
+        " asks: ",
+        "somebody's draft",
+        "usage limit",
+        "not approved",
+        "nobody can tell",
+        "cannot run `",
+        "cannot start `",
+    ]
+    .iter()
+    .any(|sign| reason.contains(sign))
+}
+
+/// What a person must do for one of these deliveries, newest last, to come to its end; `None`: nothing.
+pub fn for_a_person(deliveries: &[Delivery]) -> Option<String> {
+    let open = deliveries.iter().rfind(|delivery| {
+        delivery.state == DeliveryState::Waiting
+            || delivery.state.is_out() && delivery.state != DeliveryState::Unknown
+    })?;
+    open.reason.clone().filter(|reason| needs_a_person(reason))
 }
 
 #[cfg(test)]
@@ -387,6 +405,12 @@ mod tests {
             Presence::Limited(text.clone()),
             Presence::Unknown(text),
         ];
+        let missing = TransportError::ToolMissing {
+            tool: "nosuchprogram".into(),
+            why: "it was not found".into(),
+            hint: "install it".into(),
+        };
+        assert!(needs_a_person(&missing.to_string()), "{missing}");
         assert!(person.iter().all(|presence| needs_a_person(&describe(&agent, presence))));
         let itself = [Presence::Starting, Presence::Idle, Presence::Busy, Presence::Waiting];
         assert!(!itself.iter().any(|presence| needs_a_person(&describe(&agent, presence))));

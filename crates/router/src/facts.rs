@@ -36,7 +36,7 @@ pub(crate) fn facts(status: &Status, config: &Config, story: &Story, known: &Kno
     if forgiven {
         damage.clear();
     }
-    let woken = Woken::new(known, status, forgiven);
+    let woken = Woken::new(known, status, config, forgiven);
     let by_n: HashMap<usize, &TurnRecord> = known.turns.iter().map(|record| (record.n, record)).collect();
     let ended_at = known.row.as_ref().filter(|row| row.state == "passed").map(|_| known.turns.len());
     let turns = status
@@ -97,6 +97,7 @@ pub(crate) fn as_recorded(turn: &TurnRecord) -> Recorded {
 struct Woken<'a> {
     known: &'a Known,
     status: &'a Status,
+    config: &'a Config,
     by_n: HashMap<usize, &'a TurnRecord>,
     /// Sections on record by author and text, to find them where damage has moved them.
     by_text: HashMap<(&'a Name, &'a str), &'a TurnRecord>,
@@ -108,7 +109,7 @@ struct Woken<'a> {
 }
 
 impl<'a> Woken<'a> {
-    fn new(known: &'a Known, status: &'a Status, forgiven: bool) -> Self {
+    fn new(known: &'a Known, status: &'a Status, config: &'a Config, forgiven: bool) -> Self {
         let mut last: HashMap<&Name, usize> = HashMap::new();
         let before = status.turns.iter().map(|turn| last.insert(&turn.author, turn.n).unwrap_or(0)).collect();
         Self {
@@ -122,6 +123,7 @@ impl<'a> Woken<'a> {
             first: known.deliveries.iter().map(|delivery| delivery.turn).min(),
             known,
             status,
+            config,
             forgiven,
         }
     }
@@ -146,8 +148,13 @@ impl<'a> Woken<'a> {
     /// Whether the router had put its text before `author` since that author's last section.
     fn was_woken(&self, n: usize, author: &Name) -> bool {
         let before = self.before[n - 1];
+        // A person reads in `loop status` that it is their turn, told or not.
+        let reads =
+            self.config.agent(author).is_some_and(|agent| agent.transport.iter().any(|t| t == "person"));
         self.known.deliveries.iter().any(|delivery| {
-            delivery.agent == *author && delivery.turn >= before && delivery.turn < n && has_reached(delivery)
+            delivery.agent == *author
+                && (before..n).contains(&delivery.turn)
+                && (reads || has_reached(delivery))
         })
     }
 }

@@ -49,7 +49,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-pub use courier::needs_a_person;
+pub use courier::{for_a_person, needs_a_person};
 pub use desk::{Desk, News};
 pub use key::Key;
 pub use options::Options;
@@ -118,10 +118,7 @@ impl Router {
         let addr = listeners.first;
         let mut transport_options = kinds::Options::new(options.state_dir.join("locks"));
         transport_options.tmux = options.tmux.clone();
-        if options.tell.command.is_some() {
-            let (tell, store) = (options.tell.clone(), store.clone());
-            transport_options.teller = Some(Arc::new(tell::TurnTeller { tell, store }));
-        }
+        transport_options.teller = tell::teller(&options.tell, &store);
         let wait_room = transport_options.wait_room.clone();
         let mut transports: HashMap<String, Arc<dyn Transport>> =
             kinds::TABLE.iter().map(|row| (row.name.to_owned(), (row.open)(&transport_options))).collect();

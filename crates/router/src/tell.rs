@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::process::Stdio;
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -122,11 +123,16 @@ impl Tell {
     }
 }
 
-/// Tells people that it is their turn.
+/// Whoever tells people that it is their turn; `None` where no way to reach them is configured.
+pub fn teller(tell: &Tell, store: &Store) -> Option<Arc<dyn Teller>> {
+    tell.command.as_ref()?;
+    Some(Arc::new(TurnTeller { tell: tell.clone(), store: store.clone() }))
+}
+
 #[derive(Debug)]
-pub(crate) struct TurnTeller {
-    pub(crate) tell: Tell,
-    pub(crate) store: Store,
+struct TurnTeller {
+    tell: Tell,
+    store: Store,
 }
 
 #[async_trait]

@@ -12,7 +12,7 @@ use loop_core::{DeliveryState, Name};
 use loop_testkit::script::{Script, Step, submitted};
 use loop_testkit::{Sandbox, eventually_async, require_tool};
 use loop_transport::tmux::{OpenWindow, Server, Tags};
-use loop_transport::{NoProgress, Options, Presence, Session, TABLE, TransportError, WaitRoom, Wake};
+use loop_transport::{NoProgress, Options, Presence, Session, TABLE, Teller, TransportError, WaitRoom, Wake};
 use tokio::task::JoinHandle;
 
 const LONG: Duration = Duration::from_secs(30);
@@ -182,6 +182,50 @@ fn wait() -> Fake {
     }
 }
 
+/// Somebody whose desk holds one note at a time.
+#[derive(Debug)]
+struct Desk {
+    note: PathBuf,
+    notes: PathBuf,
+}
+
+#[async_trait::async_trait]
+impl Teller for Desk {
+    async fn tell(&self, session: &Session, text: &str) -> Result<(), TransportError> {
+        let not_now = || TransportError::NotNow(Presence::Unreachable("not now".to_owned()));
+        let says_how = text.contains(&format!("`loop commit {} -m …`", session.agent));
+        let is_away = self.notes.with_extension("away").exists();
+        if !says_how || is_away || self.note.exists() {
+            return Err(not_now());
+        }
+        fs::write(&self.note, text).unwrap();
+        fs::write(&self.notes, fs::read_to_string(&self.notes).unwrap() + TEXT + "\n").unwrap();
+        Ok(())
+    }
+}
+
+fn person() -> Fake {
+    let sandbox = Sandbox::new();
+    let session = session("person", &sandbox, None);
+    let (note, notes) = (session.workdir.join("note"), sandbox.write("notes", ""));
+    let mut options = Options::new(sandbox.root().join("locks"));
+    options.teller = Some(Arc::new(Desk { note: note.clone(), notes: notes.clone() }));
+    let told = notes.clone();
+    Fake {
+        options,
+        session,
+        idle: Presence::Idle,
+        shows_busy: false,
+        stops: false,
+        reached: Box::new(move || {
+            fs::read_to_string(&told).unwrap_or_default().lines().map(str::to_owned).collect()
+        }),
+        finish: Box::new(move || fs::remove_file(&note).unwrap()),
+        vanish: Box::new(move || fs::write(notes.with_extension("away"), "").unwrap()),
+        _sandbox: Some(Arc::new(sandbox)),
+    }
+}
+
 async fn story(name: &str, fake: Fake) {
     let mut session = fake.session.clone();
     let transport = loop_transport::open(name, &fake.options).unwrap();
@@ -264,6 +308,7 @@ async fn every_transport_tells_the_same_story() {
             "exec" => Some(exec()),
             "command" => Some(command()),
             "wait" => Some(wait()),
+            "person" => Some(person()),
             other => panic!("the transport `{other}` needs a fake here"),
         };
         if let Some(fake) = fake {

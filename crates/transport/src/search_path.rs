@@ -15,6 +15,12 @@ pub(crate) fn find(program: &str, env: &BTreeMap<String, String>, folder: &Path)
     folders.map(|place| folder.join(place).join(program)).find(|path| path.is_file())
 }
 
+/// Whether anybody may run the file.
+pub(crate) fn is_executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o111 != 0)
+}
+
 /// Returns the name of the interpreter in a script's first line (`#!/usr/bin/env bash` is `bash`).
 fn interpreter(path: &Path) -> Option<String> {
     let mut head = [0; 256];

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use loop_core::Delivery;
 use loop_core::decide::{Decision, Hold, Rounds, rounds};
 use loop_core::plain::plain;
 use loop_core::report::Report;
-use loop_core::{Delivery, DeliveryState};
 use loop_router::reading::Reading;
 use loop_router::relay::headline;
 use loop_store::LoopRow;
@@ -113,15 +113,9 @@ impl View {
                 if self.router.is_none() {
                     return Some("the router is not running: `loop up` starts it".to_owned());
                 }
-                self.waiting_for_a_person()
+                loop_router::for_a_person(&self.deliveries)
             }
         }
-    }
-
-    fn waiting_for_a_person(&self) -> Option<String> {
-        let open = self.deliveries.iter().rfind(|delivery| delivery.state == DeliveryState::Waiting)?;
-        let reason = open.reason.as_deref()?;
-        loop_router::needs_a_person(reason).then(|| reason.to_owned())
     }
 
     fn text(&self, world: &World) -> String {

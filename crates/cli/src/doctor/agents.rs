@@ -38,8 +38,15 @@ pub(super) async fn agents(
     let mut trials: Vec<(Environment, commit::Trial)> = Vec::new();
     for agent in &config.agents {
         let env = agent_environment(agent, &world.env);
-        if agent.kind == "human" {
-            report.add(Check::ok(agent.name.as_str(), "a person; woken by `tell`"));
+        if transport_of(agent, tmux) == "person" {
+            report.add(match &world.settings.tell.command {
+                Some(_) => Check::ok(agent.name.as_str(), "a person, told by your `tell:`"),
+                None => Check::not_ok(
+                    agent.name.as_str(),
+                    "a person, and nobody can be told",
+                    "set `tell:` in your config.yaml (`loop help loop-yaml`); `loop tell --test` tries it",
+                ),
+            });
             continue;
         }
         let root = &here.reader.repo().place().worktree;

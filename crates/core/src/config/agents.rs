@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::error::{ConfigError, did_you_mean, listed};
 use super::tree::{Key, Node, Source, Value, entry};
-use super::{Agent, OnLimit, Permissions, TRANSPORTS, command};
+use super::{Agent, OnLimit, Permissions, command};
 use crate::name::Name;
 use crate::profile::{self, Profile};
 

@@ -251,3 +251,63 @@ async fn a_planner_that_cannot_be_woken_is_told_too() {
     assert_eq!(world.row().await.state, "passed", "the end stands");
     assert_eq!(world.events("told").await.len(), 2);
 }
+
+/// A loop in which Dana, a person, answers CC.
+const WITH_A_PERSON: &str = "agents:\n  CC: {kind: scripted, transport: command}\n  Dana: {kind: human}\n\
+                             rotation: [CC, Dana]\npass: any\nlimits: {turn_minutes: 1}\n";
+
+#[tokio::test]
+async fn a_person_is_told_once_and_answers_with_a_section() {
+    let mut world = World::down(WITH_A_PERSON, |_| {}).await;
+    let told = world.sandbox.root().join("told");
+    let script = format!("printf '%s|%s\\n' \"$1\" \"$2\" >> {}", told.display());
+    world.options.tell.command =
+        Some(["/bin/sh", "-c", &script, "tell", "{title}", "{text}"].map(String::from).to_vec());
+    world.options.tell.env = world.options.agent_env.clone();
+    world.up(ID).await;
+    world.start().await;
+    world.woken("CC", 1).await;
+    world.turn("CC", "built it", "");
+    world.ring_here("CC").await;
+    world
+        .until("Dana to be told", || async {
+            let ledger = world.ledger().await;
+            if ledger.ends_with("1 Dana 1 submitted") { Ok(()) } else { Err(ledger) }
+        })
+        .await;
+    world.settle().await;
+    let said = std::fs::read_to_string(&told).unwrap();
+    assert_eq!(
+        said,
+        "your turn in shop|It is your turn: run `loop turn Dana` and follow it, then `loop commit Dana -m …`\n"
+    );
+    // Standing still is no answer, and a person's time is their own.
+    let open = world.deliveries().await;
+    assert_eq!(open.last().unwrap().worked_ms, 0);
+    let you = loop_router::for_a_person(&open).unwrap();
+    assert_eq!(you, "it is Dana's turn: `loop turn Dana`, then `loop commit Dana -m …`");
+    world.section("Dana", "looks right", "");
+    let since = std::time::Instant::now();
+    world.ring_here("Dana").await;
+    world.woken("CC", 2).await;
+    assert!(since.elapsed().as_secs() < 15, "their commit is the end of their turn");
+}
+
+#[tokio::test]
+async fn where_nobody_can_be_told_the_wake_waits_and_says_whose_turn_it_is() {
+    let world = World::with(WITH_A_PERSON, |_| {}).await;
+    world.woken("CC", 1).await;
+    world.turn("CC", "built it", "");
+    world.ring_here("CC").await;
+    let you = world
+        .until("a word for a person", || async {
+            loop_router::for_a_person(&world.deliveries().await).ok_or(world.ledger().await)
+        })
+        .await;
+    assert!(you.contains("nobody can be told: set `tell:"), "{you}");
+    assert!(you.contains("it is Dana's turn: `loop turn Dana`"), "{you}");
+    // Who looks by themselves answers all the same.
+    world.section("Dana", "looks right", "REVIEW-PASS");
+    world.ring_here("Dana").await;
+    world.state("passed", "Dana").await;
+}

@@ -191,6 +191,27 @@ impl Transport for Exec {
     }
 }
 
+/// Whether the program that `exec` or `command` would run for an agent is missing: in words with the mend, as a wake
+/// would say it. `None`: it is there, or nothing names one.
+pub fn program_missing(session: &Session) -> Option<String> {
+    let program = session.headless("")?.into_iter().next()?;
+    missing(session, &program).map(|error| error.to_string())
+}
+
+fn missing(session: &Session, program: &str) -> Option<TransportError> {
+    let why = match search_path::find(program, &session.env, &session.workdir) {
+        None if program.contains('/') => "there is no such file",
+        None => "it was not found in the agent's PATH",
+        Some(path) if !search_path::is_executable(&path) => "it is not executable",
+        Some(_) => return None,
+    };
+    Some(TransportError::ToolMissing {
+        tool: program.to_owned(),
+        why: why.to_owned(),
+        hint: format!("install it, or set `command:` of {} in loop.yaml", session.agent),
+    })
+}
+
 /// Says which program could not be started, why, and what to do.
 fn not_started(session: &Session, program: &str, error: &io::Error) -> TransportError {
     let what = format!("cannot start `{program}` for {}", session.agent);
@@ -200,14 +221,9 @@ fn not_started(session: &Session, program: &str, error: &io::Error) -> Transport
             session.workdir.display()
         ));
     }
-    if search_path::find(program, &session.env, &session.workdir).is_none() {
-        return TransportError::ToolMissing {
-            tool: program.to_owned(),
-            why: "it was not found in the agent's PATH".to_owned(),
-            hint: format!("install it, or set `command:` of {} in loop.yaml", session.agent),
-        };
-    }
-    TransportError::Failed(format!("{what}: {error}; check that the file is executable"))
+    missing(session, program).unwrap_or_else(|| {
+        TransportError::Failed(format!("{what}: {error}; check that the file is executable"))
+    })
 }
 
 /// The newest run of this agent that left its mark beside the outputs.
@@ -436,7 +452,9 @@ mod tests {
             matches!(&error, TransportError::ToolMissing { tool, .. } if tool == "no-such-agent"),
             "{error}"
         );
+        assert_eq!(program_missing(&session), Some(error.to_string()), "known without a try");
         session.command = Some(vec!["true".into()]);
+        assert_eq!(program_missing(&session), None);
         session.workdir = folder.path().join("missing");
         let error = exec.wake(&session, &wake(), &NoProgress).await.unwrap_err();
         assert!(error.to_string().contains("missing is not there"), "{error}");
