@@ -11,12 +11,12 @@ use jiff::Timestamp;
 use loop_core::DeliveryState;
 use loop_core::decide::Decision;
 use loop_store::{Delivery, LoopRow, Severity, StoreError};
-use loop_transport::Presence;
+use loop_transport::{Finished, Presence};
 use tokio::time::Instant;
 
 use crate::courier::describe;
 use crate::desk::Desk;
-use crate::facts::{LAST_LINES, LIMITED, NOT_MISSED};
+use crate::facts::{LAST_LINES, LIMITED, NOT_MISSED, OUTPUT};
 use crate::reading::Reader;
 use crate::relay::{Notice, Relayed};
 use crate::session::Reached;
@@ -145,9 +145,11 @@ impl Desk {
             | Presence::Gone(_)
             | Presence::Shell(_) => {
                 let since = *watch.still_since.get_or_insert_with(Instant::now);
-                // A process that has ended is known to have; a screen must stand still for a while.
+                // A process that has ended is known to have, and a window that is gone twice is gone; a screen must
+                // stand still for a while.
                 let ended = reached.as_ref().is_some_and(|reached| reached.session.kind == "exec");
-                if ended || since.elapsed() >= self.options.quiet {
+                let is_gone = matches!(presence, Presence::Gone(_)) && since.elapsed() >= self.options.look;
+                if ended || is_gone || since.elapsed() >= self.options.quiet {
                     watch.still_since = None;
                     return self.settled(&row, delivery, &presence, reached, watch.limited).await;
                 }
@@ -220,9 +222,13 @@ impl Desk {
             Presence::Gone(_) | Presence::Shell(_) => describe(&delivery.agent, presence),
             _ if limited => LIMITED.to_owned(),
             _ => {
-                let left = self.left_behind(row).await;
+                let mut how = self.left_behind(row).await;
+                let run = self.finished(reached.as_ref()).await;
+                if let Some(run) = run.filter(|run| run.delivery_id == delivery.id) {
+                    how.push_str(&run_words(&run));
+                }
                 let lines = self.last_lines(reached.as_ref()).await;
-                if lines.is_empty() { left } else { format!("{left}{LAST_LINES}{lines}") }
+                if lines.is_empty() { how } else { format!("{how}{LAST_LINES}{lines}") }
             }
         };
         self.move_on(&delivery.id, DeliveryState::Unanswered, Some(&how)).await?;
@@ -236,9 +242,13 @@ impl Desk {
 
     /// Whether the run that this delivery started has come to its end: then it did arrive.
     async fn is_finished(&self, delivery: &str, reached: Option<&Reached>) -> bool {
-        let Some(reached) = reached else { return false };
-        let finished = reached.transport.finished(&reached.session).await;
-        matches!(finished, Ok(Some(finished)) if finished.delivery_id == delivery)
+        self.finished(reached).await.is_some_and(|finished| finished.delivery_id == delivery)
+    }
+
+    /// How the agent's last run ended, where each turn is one.
+    async fn finished(&self, reached: Option<&Reached>) -> Option<Finished> {
+        let reached = reached?;
+        reached.transport.finished(&reached.session).await.ok().flatten()
     }
 
     /// The end of what the agent shows, in one line.
@@ -283,4 +293,14 @@ impl Desk {
             .incident(&loop_store::Incident::new(Timestamp::now(), severity, loop_id, what, detail))
             .await
     }
+}
+
+/// How a run ended that brought no section, and where what it printed is kept.
+fn run_words(run: &Finished) -> String {
+    let exit = match run.exit.as_deref() {
+        Some(exit) => format!(", its run ended with {exit}"),
+        None => ", nobody saw how its run ended".to_owned(),
+    };
+    let output = run.output.as_ref().map(|path| format!("{OUTPUT}{}", path.display()));
+    format!("{exit}{}", output.unwrap_or_default())
 }

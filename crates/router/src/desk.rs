@@ -13,6 +13,7 @@ use tokio_util::task::TaskTracker;
 use crate::metrics::Counters;
 use crate::options::Options;
 use crate::patience::Patience;
+use crate::rendezvous::Place;
 use crate::seats::Seats;
 use crate::verify::Job;
 
@@ -45,6 +46,8 @@ pub struct Desk {
     /// Rung when a loop was added or ended.
     pub(crate) loops_changed: Notify,
     pub(crate) stop: CancellationToken,
+    /// Where this router is found.
+    pub(crate) place: Place,
     /// The desk itself, for what happens in a moment.
     pub(crate) me: std::sync::Weak<Desk>,
     /// The name under which this router holds leases.

@@ -25,6 +25,9 @@ const WAKES: usize = 2;
 /// Stands in a delivery's reason between what happened and the agent's last lines.
 pub(crate) const LAST_LINES: &str = "; its last lines: ";
 
+/// Stands in a delivery's reason before the file with what an agent's run printed.
+pub(crate) const OUTPUT: &str = "; its output: ";
+
 /// Puts everything together. `forgiven` tells that a person resumed with the present damage before their eyes.
 pub(crate) fn facts(status: &Status, config: &Config, story: &Story, known: &Known) -> (Facts, bool) {
     let recorded: Vec<Recorded> = known.turns.iter().map(as_recorded).collect();
@@ -207,10 +210,15 @@ fn stopped(turn: usize, due: &Name, known: &Known) -> Option<Stopped> {
         {
             let (what, lines) = reason.split_once(LAST_LINES).unwrap_or((&reason, ""));
             let lines = if lines.is_empty() { String::new() } else { format!("{LAST_LINES}{lines}") };
+            // A run without a window has left a file to look at.
+            let (what, look) = match what.split_once(OUTPUT) {
+                Some((what, file)) => (what, format!("look at {file}")),
+                None => (what, format!("look at its window (`loop attach {due}`)")),
+            };
             Some(Stopped {
                 why: Hold::Unanswered,
                 reason: format!("{due} stopped without committing ({what}){lines}"),
-                next: format!("look at its window (`loop attach {due}`), then `loop resume` wakes it again"),
+                next: format!("{look}, then `loop resume` wakes it again"),
             })
         }
         DeliveryState::Dead => Some(Stopped {

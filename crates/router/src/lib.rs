@@ -146,6 +146,7 @@ impl Router {
             news,
             loops_changed: Notify::new(),
             stop: CancellationToken::new(),
+            place: claim.place(),
             me: me.clone(),
             owner,
         });

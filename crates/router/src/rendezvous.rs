@@ -3,7 +3,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -19,7 +19,32 @@ const PORTS_TRIED: u16 = 50;
 /// The place of the one router of a state folder, held by a file lock that ends with the process.
 pub(crate) struct Claim {
     _lock: File,
+    place: Place,
+}
+
+/// Where a router can be found, as long as it can.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    lock: PathBuf,
+    /// Device and inode of the lock that is held: another file of the same name is another router's.
+    identity: (u64, u64),
     file: PathBuf,
+}
+
+impl Place {
+    /// Whether somebody who looks for a router in the state folder still finds this one.
+    pub(crate) fn is_found(&self) -> bool {
+        fs::metadata(&self.lock).is_ok_and(|lock| (lock.dev(), lock.ino()) == self.identity)
+            && fs::read(&self.file)
+                .ok()
+                .and_then(|text| serde_json::from_slice::<RouterFile>(&text).ok())
+                .is_some_and(|router| router.pid == std::process::id())
+    }
+
+    /// The state folder, for words.
+    pub(crate) fn folder(&self) -> &Path {
+        self.file.parent().unwrap_or(&self.file)
+    }
 }
 
 impl Claim {
@@ -40,7 +65,11 @@ impl Claim {
             .map_err(state(&path))?;
         let file = state_dir.join("router.json");
         match patiently(&lock) {
-            Ok(()) => Ok(Self { _lock: lock, file }),
+            Ok(()) => {
+                let held = lock.metadata().map_err(state(&path))?;
+                let place = Place { identity: (held.dev(), held.ino()), lock: path, file };
+                Ok(Self { _lock: lock, place })
+            }
             Err(fs::TryLockError::Error(source)) => Err(StartError::State { path, source }),
             Err(fs::TryLockError::WouldBlock) => {
                 let known =
@@ -55,6 +84,11 @@ impl Claim {
         }
     }
 
+    /// Where this router is found.
+    pub(crate) fn place(&self) -> Place {
+        self.place.clone()
+    }
+
     /// Writes `router.json`, whole or not at all.
     pub(crate) fn announce(&self, addr: SocketAddr, options: &Options) -> Result<(), StartError> {
         let router = RouterFile {
@@ -63,15 +97,15 @@ impl Claim {
             version: options.version.clone(),
             started_at: Timestamp::now(),
         };
-        let draft = self.file.with_extension("json.new");
+        let draft = self.place.file.with_extension("json.new");
         let write = || -> io::Result<()> {
             let mut file =
                 OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&draft)?;
             file.write_all(serde_json::to_string(&router)?.as_bytes())?;
             file.sync_all()?;
-            fs::rename(&draft, &self.file)
+            fs::rename(&draft, &self.place.file)
         };
-        write().map_err(|source| StartError::State { path: self.file.clone(), source })
+        write().map_err(|source| StartError::State { path: self.place.file.clone(), source })
     }
 }
 
@@ -88,8 +122,11 @@ fn patiently(lock: &File) -> Result<(), fs::TryLockError> {
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        // Best effort: a stale file is recognised by the lock that nobody holds.
-        let _ = fs::remove_file(&self.file);
+        // What stands there may be the next router's already.
+        if self.place.is_found() {
+            // Best effort: a stale file is recognised by the lock that nobody holds.
+            let _ = fs::remove_file(&self.place.file);
+        }
     }
 }
 

@@ -59,6 +59,15 @@ impl Desk {
                     () = self.loops_changed.notified() => break,
                 }
             }
+            if !self.place.is_found() {
+                tracing::error!(
+                    state = %self.place.folder().display(),
+                    "the state folder is gone, or another router's now: nothing could find this router any more, so \
+                     it stops; `loop up` starts one that is found"
+                );
+                self.stop.cancel();
+                return;
+            }
             self.sweep().await;
         }
     }

@@ -242,6 +242,8 @@ pub struct Finished {
     pub conversation: Option<String>,
     /// The last lines of its output, as harmless text.
     pub tail: String,
+    /// The file in which what it said is kept.
+    pub output: Option<PathBuf>,
 }
 
 /// Is told how far a wake has come.

@@ -209,3 +209,48 @@ async fn figures_and_names_that_make_no_sense_are_refused() {
         assert!(!problem["title"].as_str().unwrap().is_empty());
     }
 }
+
+#[tokio::test]
+async fn a_run_that_failed_says_how_and_where_its_words_are() {
+    let yaml = "agents:\n  CC: {kind: generic, transport: exec, command: [sh, -c, 'echo no such model >&2; exit 7']}\n\
+                rotation: [CC]\npass: any\n";
+    let world = World::with(yaml, |_| {}).await;
+    let decision = world.state("held", "CC stopped without committing").await;
+    for words in ["ended with exit 7", "no such model", "look at /", ".err, then `loop resume`"] {
+        assert!(decision.contains(words), "{words}: {decision}");
+    }
+    assert!(!decision.contains("loop attach"), "{decision}");
+}
+
+#[tokio::test]
+async fn a_window_that_was_closed_is_said_soon() {
+    let world =
+        World::with(&config(&["CC", "Codex"], ""), |options| options.quiet = Duration::from_secs(600)).await;
+    world.woken("CC", 1).await;
+    world.fake.set(ID, "CC", Presence::Gone("pane %3 is closed".to_owned()));
+    let you = world
+        .until("a word for a person", || async {
+            loop_router::for_a_person(&world.deliveries().await).ok_or(world.ledger().await)
+        })
+        .await;
+    assert_eq!(you, "CC has no window (pane %3 is closed); `loop up` opens it");
+}
+
+#[tokio::test]
+async fn a_router_that_nothing_could_find_stops() {
+    let mut world = World::down(&config(&["CC", "Codex"], ""), |options| {
+        options.sweep = Duration::from_millis(50);
+    })
+    .await;
+    world.start().await;
+    let state = world.options.state_dir.clone();
+    let router = world.router.take().unwrap();
+    let running = tokio::spawn(router.run(std::future::pending()));
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert!(!running.is_finished(), "as long as it is found it runs");
+    std::fs::rename(&state, state.with_extension("away")).unwrap();
+    tokio::time::timeout(Duration::from_secs(20), running).await.expect("it stops").unwrap();
+    // The place is free for the next one.
+    world.start().await;
+    assert!(state.join("router.json").exists());
+}

@@ -271,7 +271,7 @@ async fn wrong_paths_methods_and_json_are_problem_documents() {
         "pid": null, "started_by_loop": false, "registered_at": "2026-01-01T00:00:00Z"});
     let answer = world.post("/api/sessions").json(&session).send().await.unwrap();
     assert_eq!(answer.status(), 422);
-    assert!(answer.text().await.unwrap().contains("command, exec, tmux, wait"));
+    assert!(answer.text().await.unwrap().contains("command, exec, person, tmux, wait"));
 }
 
 #[tokio::test]

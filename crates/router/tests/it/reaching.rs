@@ -199,6 +199,7 @@ async fn the_conversation_of_a_run_goes_on_in_the_next_one() {
         success: true,
         conversation: Some("c-42".into()),
         tail: String::new(),
+        output: None,
     };
     world.fake.finish(ID, "CC", finished);
     world.turn("CC", "built it", "");

@@ -4,7 +4,7 @@
 //! nothing is lost then. Who it is stands in the address: process id and start time, which together never name
 //! another process.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -36,6 +36,9 @@ pub(super) const ROW: Row = Row {
 /// How long a run may take to end after SIGTERM.
 const TERM_GRACE: Duration = Duration::from_secs(5);
 
+/// How long the exit status of a run that has ended is waited for.
+const EXIT_IS_WRITTEN: Duration = Duration::from_secs(1);
+
 /// How much of an output's begin and end is searched for the conversation's id.
 const SEARCHED: u64 = 1024 * 1024;
 
@@ -46,6 +49,8 @@ const TAIL: u64 = 16 * 1024;
 struct Exec {
     /// The newest run of each agent, also when its address was never stored.
     runs: Mutex<HashMap<(String, Name), Run>>,
+    /// Deliveries whose run was started here and whose exit status is not written down yet.
+    unseen: Arc<Mutex<HashSet<String>>>,
 }
 
 /// One run, as it stands in the address.
@@ -85,6 +90,17 @@ impl Exec {
     async fn running(&self, session: &Session) -> Option<Run> {
         let run = self.newest(session)?;
         run.process.lives().await.then_some(run)
+    }
+
+    /// The exit status of a run that has ended. It is written down a moment after the process is gone.
+    async fn exit(&self, files: &Outputs) -> Option<String> {
+        let is_coming =
+            || self.unseen.lock().unwrap_or_else(PoisonError::into_inner).contains(&files.delivery);
+        let deadline = tokio::time::Instant::now() + EXIT_IS_WRITTEN;
+        while is_coming() && tokio::time::Instant::now() < deadline {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        files.read_exit()
     }
 
     fn remember(&self, session: &Session, run: Run) {
@@ -136,11 +152,14 @@ impl Transport for Exec {
         let run = Run { process, delivery: wake.delivery_id.clone() };
         files.write_run(&session.agent, &run);
         self.remember(session, run.clone());
+        let unseen = Arc::clone(&self.unseen);
+        unseen.lock().unwrap_or_else(PoisonError::into_inner).insert(wake.delivery_id.clone());
         tokio::spawn(async move {
             match child.wait().await {
                 Ok(status) => files.write_exit(status),
                 Err(error) => tracing::warn!(%error, pid, "the end of a run cannot be seen"),
             }
+            unseen.lock().unwrap_or_else(PoisonError::into_inner).remove(&files.delivery);
         });
         Ok(Receipt {
             state: DeliveryState::Started,
@@ -176,7 +195,7 @@ impl Transport for Exec {
             return Ok(None);
         }
         let files = Outputs::of(session, &run.delivery)?;
-        let exit = files.read_exit();
+        let exit = self.exit(&files).await;
         Ok(Some(Finished {
             success: exit.as_deref() == Some("exit 0"),
             exit,
@@ -186,6 +205,7 @@ impl Transport for Exec {
                 .as_deref()
                 .and_then(|pattern| files.conversation(pattern)),
             tail: files.tail(),
+            output: Some(files.telling()),
             delivery_id: run.delivery,
         }))
     }
@@ -309,6 +329,13 @@ impl Outputs {
         })
     }
 
+    /// The file that says why a run ended as it did: what it printed, or its errors where it printed nothing.
+    fn telling(&self) -> PathBuf {
+        let said = |path: &Path| fs::metadata(path).is_ok_and(|metadata| metadata.len() > 0);
+        let (out, err) = (self.path("out"), self.path("err"));
+        if said(&out) || !said(&err) { out } else { err }
+    }
+
     fn tail(&self) -> String {
         neutral(&[read_end(&self.path("out"), TAIL), read_end(&self.path("err"), TAIL)].join("\n"))
     }
@@ -386,6 +413,7 @@ mod tests {
         let finished = end(&exec, &session).await;
         assert_eq!(finished.exit.as_deref(), Some("exit 3"));
         assert!(!finished.success);
+        assert_eq!(finished.output, Some(session.outputs.join("d-1.out")));
         assert_eq!(finished.conversation.as_deref(), Some("c-42"));
         assert_eq!(finished.tail, "id=c-42 /agent-loop CC");
         assert_eq!(Exec::default().probe(&session).await, Ok(Presence::Idle));
