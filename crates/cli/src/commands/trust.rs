@@ -2,12 +2,15 @@
 
 use loop_core::Config;
 use loop_core::plain::plain;
+use loop_router::reading::CONFIG_FILE;
 use loop_router::steer::Steer;
 use loop_store::LoopRow;
 
 use crate::client::Client;
 use crate::commands::DONE;
+use crate::commands::commit::on_the_loops_branch;
 use crate::failure::{Done, Failure};
+use crate::here::Here;
 use crate::output;
 use crate::steering::Helm;
 use crate::world::World;
@@ -23,7 +26,12 @@ pub(crate) struct Args {
 /// Runs the command.
 pub(crate) async fn run(world: &World, args: Args) -> Done {
     let helm = Helm::take(world, "trust").await?;
+    on_the_loops_branch(&helm.here)?;
     let (config, text) = helm.here.config(world)?;
+    if is_edited(&helm.here, &text)? {
+        return Err(Failure::say("your edit of loop.yaml is not committed, and only a committed one is approved")
+            .next("`git commit -m \"loop.yaml\" -- loop.yaml`, then again; `git checkout -- loop.yaml` drops the edit"));
+    }
     if helm.row.approved_text.as_deref() == Some(text.as_str()) {
         output::line("this loop.yaml is approved already.");
         return Ok(DONE);
@@ -31,6 +39,12 @@ pub(crate) async fn run(world: &World, args: Args) -> Done {
     approve(&helm.client, &helm.row, &config, &text, args.yes).await?;
     output::line("approved.");
     Ok(DONE)
+}
+
+/// Whether the working tree holds another loop.yaml than the committed `text`, which alone holds.
+pub(crate) fn is_edited(here: &Here, text: &str) -> Result<bool, Failure> {
+    let blob = here.reader.repo().worktree_file(CONFIG_FILE)?;
+    Ok(blob.content() != Some(text.as_bytes()))
 }
 
 /// Shows what would hold and asks; without a terminal, and without `yes`, refuses.

@@ -13,7 +13,8 @@ use serde::Serialize;
 
 use crate::client::Client;
 use crate::commands::DONE;
-use crate::commands::trust::approve;
+use crate::commands::commit::on_the_loops_branch;
+use crate::commands::trust::{approve, is_edited};
 use crate::daemon::ensure_router;
 use crate::failure::{Done, Failure, USERS};
 use crate::here::Here;
@@ -117,6 +118,7 @@ impl Summary {
 /// The loop's row; made from STATUS.md when the store does not know it (a lost state folder, another machine).
 async fn make_known(world: &World, client: &Client, here: &mut Here) -> Result<LoopRow, Failure> {
     let observed = here.observed(world)?;
+    on_the_loops_branch(here)?;
     let id = observed.status.loop_id.clone();
     if let Some(row) = &here.row
         && id.as_deref().is_none_or(|id| id == row.id)
@@ -160,7 +162,12 @@ pub(crate) async fn raise(
     only_people(&client, row, "up").await?;
     // The router would refuse wrong settings and an open key too, but only its log would say so.
     world.router_options()?;
+    // What is read and approved next is the loop.yaml of the branch that is checked out.
+    on_the_loops_branch(here)?;
     let (config, text) = here.config(world)?;
+    if is_edited(here, &text)? {
+        output::note("note: your edit of loop.yaml is not committed; the committed one holds.");
+    }
     if row.approved_text.as_deref() != Some(text.as_str()) {
         approve(&client, row, &config, &text, yes).await?;
     }
