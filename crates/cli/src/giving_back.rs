@@ -154,8 +154,11 @@ async fn files(
         let write = &row.write;
         let path = &write.path;
         let by = write.after_hash.as_deref();
-        let taken = match committed(write.repo.as_deref(), path) {
-            Some(branch) => TakenBack::Kept(format!("it is committed on {branch}")),
+        let committed = committed(write.repo.as_deref(), path)
+            // What was replaced is put back where that is what is committed.
+            .filter(|(_, bytes)| bytes.is_none() || *bytes != write.before);
+        let taken = match committed {
+            Some((branch, _)) => TakenBack::Kept(format!("it is committed on {branch}")),
             None if dry => foresee(write, &gone),
             None => take_back(write),
         };
@@ -209,16 +212,19 @@ fn holds(path: &Path, added: &[u8]) -> bool {
     !added.is_empty() && fs::read(path).is_ok_and(|text| text.windows(added.len()).any(|part| part == added))
 }
 
-/// The branch at whose tip a file is committed: it belongs to git then, and goes and comes with the branch.
-fn committed(worktree: Option<&Path>, path: &Path) -> Option<String> {
+/// The branch at whose tip a file is committed, and with which content: it belongs to git then, and goes and comes
+/// with the branch.
+fn committed(worktree: Option<&Path>, path: &Path) -> Option<(String, Option<Vec<u8>>)> {
     let worktree = worktree?;
     let relative = path.strip_prefix(worktree).ok()?.to_str()?;
     let repo = Repo::discover(worktree).ok()?;
     let head = repo.head().ok()?;
-    match repo.blob(head.tip()?, relative).ok()? {
-        Blob::Missing | Blob::Directory => None,
-        _ => Some(head.branch().map_or_else(|| "the commit that is checked out".to_owned(), str::to_owned)),
+    let blob = repo.blob(head.tip()?, relative).ok()?;
+    if matches!(blob, Blob::Missing | Blob::Directory) {
+        return None;
     }
+    let branch = head.branch().map_or_else(|| "the commit that is checked out".to_owned(), str::to_owned);
+    Some((branch, blob.content().map(<[u8]>::to_vec)))
 }
 
 /// loop's own folders in the git directories of the repository and its worktrees: locks and records.

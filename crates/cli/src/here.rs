@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use loop_core::Config;
+use loop_git::Operation;
 use loop_router::reading::{CONFIG_FILE, Known, Observed, Reader, Reading};
 use loop_router::relay::remembered;
 use loop_store::{LoopRow, Store};
@@ -79,10 +80,7 @@ impl Here {
             Reading::Loop(observed) => Ok(observed),
             Reading::Idle { .. } => Err(no_loop()),
             Reading::Unreadable { why, .. } => Err(Failure::say(why)),
-            Reading::Underway(operation) => {
-                Err(Failure::say(format!("{operation} is under way"))
-                    .next("finish or abort it, then try again"))
-            }
+            Reading::Underway(operation) => Err(under_way(operation)),
         }
     }
 
@@ -113,6 +111,11 @@ impl Here {
         let config = Config::parse(&text, CONFIG_FILE, &world.settings.kinds).map_err(Failure::say)?;
         Ok((config, text))
     }
+}
+
+/// A rebase or the like must be over first.
+pub(crate) fn under_way(operation: Operation) -> Failure {
+    Failure::say(format!("{operation} is under way")).next("finish or abort it, then try again")
 }
 
 fn no_loop() -> Failure {

@@ -27,12 +27,14 @@ pub(crate) async fn install(
 }
 
 /// The same beside other work: what could not be done is a note, for the router finds commits without a hook.
+/// Returns what became of it where it is in place.
 pub(crate) async fn install_with_notes(
     world: &World,
     worktree: &Path,
     scribe: &mut Scribe<'_>,
     notes: &mut Vec<String>,
-) -> Result<(), Failure> {
+) -> Result<Option<&'static str>, Failure> {
+    let mut done = None;
     match install(world, worktree, scribe, InstallOptions::default()).await? {
         Ok(installed) => {
             match installed.outcome {
@@ -43,7 +45,9 @@ pub(crate) async fn install_with_notes(
                     ));
                 }
                 Outcome::Off { why } => notes.push(format!("the hook was not installed: {why}")),
-                Outcome::Installed | Outcome::Updated | Outcome::AlreadyThere => {}
+                Outcome::Installed => done = Some("installed"),
+                Outcome::Updated => done = Some("updated"),
+                Outcome::AlreadyThere => done = Some("in place already"),
             }
             notes.extend(installed.notes);
             notes.extend(installed.old_ways.iter().map(old_way));
@@ -52,7 +56,7 @@ pub(crate) async fn install_with_notes(
             notes.push(format!("the hook was not installed: {error}; the router finds commits within 10 s"));
         }
     }
-    Ok(())
+    Ok(done)
 }
 
 /// A line that already wakes agents, and the mend.

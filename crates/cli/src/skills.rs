@@ -1,9 +1,10 @@
 //! The agents' skill, written where each agent's CLI looks for it.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use loop_core::{Config, Profile};
-use loop_git::Repo;
+use loop_git::{Blob, CommitId, GitEnv, Repo};
 
 use crate::failure::Failure;
 use crate::scribe::Scribe;
@@ -56,6 +57,56 @@ pub(crate) fn look(root: &Path, profile: &Profile) -> Skill {
         Some((file, _)) => Skill::Current(file),
         None => Skill::Missing(file(first)),
     }
+}
+
+/// A skill's file that git tracks, with other words than ours: it is the project's own.
+pub(crate) struct Tracked {
+    /// The CLI's folder.
+    pub(crate) folder: String,
+    file: PathBuf,
+}
+
+impl Tracked {
+    /// Says that it stays, and how to get ours.
+    pub(crate) fn note(&self, config: &Config) -> String {
+        let reads = |agent: &&loop_core::config::Agent| agent.profile.skills.first() == Some(&self.folder);
+        let agent = config.agents.iter().find(reads).map_or("NAME", |agent| agent.name.as_str());
+        let file = self.file.display();
+        format!(
+            "{file} is tracked by git and is not this loop's skill; it was left as it is. `loop agents add {agent}` puts loop's own in its place, and `git diff` shows what differs"
+        )
+    }
+}
+
+/// Finds the folders in which git tracks a skill of this name with other words, in the working tree or, for a
+/// worktree to be made, at the commit `at`.
+pub(crate) fn tracked_with_other_words(
+    repo: &Repo,
+    env: &GitEnv,
+    folders: &[String],
+    at: Option<&CommitId>,
+) -> Result<Vec<Tracked>, Failure> {
+    let mut found = Vec::new();
+    for folder in folders {
+        let file = file(folder);
+        let path = file.to_string_lossy();
+        let blob = match at {
+            Some(commit) => repo.blob(commit, &path)?,
+            None if is_tracked(repo, env, &path)? => repo.worktree_file(&path)?,
+            None => Blob::Missing,
+        };
+        let is_ours = blob.content().is_some_and(|content| content == SKILL.as_bytes());
+        if !is_ours && !matches!(blob, Blob::Missing) {
+            found.push(Tracked { folder: folder.clone(), file });
+        }
+    }
+    Ok(found)
+}
+
+fn is_tracked(repo: &Repo, env: &GitEnv, path: &str) -> Result<bool, Failure> {
+    let arguments = ["--literal-pathspecs", "ls-files", "--", path];
+    let listed = repo.git(env).succeed("list the tracked files", &arguments, Duration::from_secs(60))?;
+    Ok(!listed.line().trim().is_empty())
 }
 
 /// Writes the skill into these folders; returns the files that belong into a commit (`share`), and otherwise leaves

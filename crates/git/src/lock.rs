@@ -33,6 +33,14 @@ impl StatusLock {
         Self::take_file(&place.loop_dir().join("status.lock"), wait)
     }
 
+    /// Takes the lock under which loops are opened in a repository, shared by all of its worktrees.
+    ///
+    /// # Errors
+    /// Fails as [`StatusLock::take`] does.
+    pub fn take_opening(place: &Place, wait: Duration) -> Result<Self, GitError> {
+        Self::take_file(&place.common_dir.join("loop").join("opening.lock"), wait)
+    }
+
     pub(crate) fn take_file(path: &Path, wait: Duration) -> Result<Self, GitError> {
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder).map_err(GitError::io("make", folder))?;

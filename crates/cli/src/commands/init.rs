@@ -1,19 +1,22 @@
 //! `loop init`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
-use loop_core::plain::plain;
-use loop_git::Blob;
-use loop_router::reading::Reading;
+use loop_git::{Repo, StatusLock};
 use serde_json::json;
 
 use crate::commands::DONE;
-use crate::failure::{Done, Failure};
-use crate::here::Here;
-use crate::opening::{Plan, foreign};
+use crate::failure::Done;
+use crate::here::{Here, under_way};
+use crate::opening::present::{Present, look};
+use crate::opening::{Plan, command_line};
 use crate::output;
 use crate::people::only_people;
 use crate::world::World;
+
+/// How long another `loop init` of the same repository may take.
+const OPENING_WAIT: Duration = Duration::from_secs(120);
 
 /// Open a loop in this repository: STATUS.md, loop.yaml, the skill and the hook
 #[derive(Debug, Default, clap::Args)]
@@ -35,8 +38,8 @@ pub(crate) struct Args {
     /// Stay on the present branch instead of making loop/SLUG
     #[arg(long)]
     pub(crate) here: bool,
-    /// Use a linked worktree of HEAD for the loop
-    #[arg(long, conflicts_with = "here")]
+    /// Use a linked worktree for the loop: of HEAD, or of the default branch where a loop lives on HEAD
+    #[arg(long, conflicts_with_all = ["here", "take_changes"])]
     pub(crate) worktree: bool,
     /// Commit your own changes first, in one commit of yours
     #[arg(long)]
@@ -54,21 +57,30 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) async fn run(world: &World, args: Args) -> Done {
+    command_line::check(world, &args)?;
+    let place = Repo::discover(&world.cwd)?.place().clone();
+    // Of two at the same time the second sees the loop of the first.
+    let _lock = if args.dry_run { None } else { Some(StatusLock::take_opening(&place, OPENING_WAIT)?) };
     let (client, mut here) = Here::with_client(world).await?;
-    if let Some(said) = there_already(world, &mut here)? {
-        if args.json {
-            output::json(
-                &json!({"status": "unchanged", "loop": here.row.as_ref().map(|row| &row.id), "said": said}),
-            );
-        } else {
-            output::line(said);
-        }
-        return Ok(DONE);
-    }
     if let Some(row) = &here.row {
         only_people(&client, row, "init").await?;
     }
-    let plan = Plan::make(world, &here, &args)?;
+    if let Some(operation) = here.reader.repo().operation() {
+        return Err(under_way(operation));
+    }
+    // In a worktree of its own a loop is in nobody's way.
+    if !args.worktree
+        && let Present::Loop { said, next } = look(world, &client, &mut here).await?
+    {
+        if args.json {
+            let id = here.row.as_ref().map(|row| &row.id);
+            output::json(&json!({"status": "unchanged", "loop": id, "said": said, "next": next}));
+        } else {
+            output::line(format!("{said}\nnext: {next}"));
+        }
+        return Ok(DONE);
+    }
+    let plan = Plan::make(world, &client, &here, &args).await?;
     if args.dry_run {
         if args.json {
             output::json(&plan.json());
@@ -87,24 +99,4 @@ pub(crate) async fn run(world: &World, args: Args) -> Done {
         output::print(&opened.text(&plan));
     }
     Ok(DONE)
-}
-
-/// What stands in the place of a new loop: a loop that runs or has ended (nothing is changed), or somebody's file
-/// (refused).
-fn there_already(world: &World, here: &mut Here) -> Result<Option<String>, Failure> {
-    match here.read(world) {
-        Ok(Reading::Loop(observed)) if observed.status.loop_id.is_some() => {
-            let (text, _) = loop_router::relay::headline(&observed.decided.decision);
-            Ok(Some(format!("there is a loop here already, and nothing was changed. {}", plain(&text))))
-        }
-        Ok(Reading::Underway(operation)) => {
-            Err(Failure::say(format!("{operation} is under way")).next("finish or abort it, then try again"))
-        }
-        Ok(Reading::Unreadable { why, .. }) => Err(Failure::say(why)),
-        Ok(Reading::Idle { .. }) | Err(_) => match here.reader.repo().worktree_file("STATUS.md")? {
-            Blob::Missing => Ok(None),
-            _ => Err(foreign()),
-        },
-        Ok(Reading::Loop(_)) => Err(foreign()),
-    }
 }

@@ -10,6 +10,7 @@ use crate::client::Client;
 use crate::commands::{DONE, init, up};
 use crate::failure::{Done, Failure, LIMIT, NOTHING};
 use crate::here::Here;
+use crate::opening::present::{Present, look};
 use crate::output;
 use crate::world::World;
 
@@ -36,10 +37,9 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) async fn run(world: &World, args: Args) -> Done {
-    let has_loop = matches!(
-        Here::with_store(world).await?.read(world),
-        Ok(Reading::Loop(_) | Reading::Unreadable { .. } | Reading::Underway(_))
-    );
+    let (client, mut here) = Here::with_client(world).await?;
+    // A loop on another branch is none to go on with here; `init` says what can be done about it.
+    let has_loop = matches!(look(world, &client, &mut here).await, Ok(Present::Loop { .. }));
     if !has_loop {
         let init = init::Args { task: args.task, agents: args.agents, ..init::Args::default() };
         init::run(world, init).await?;

@@ -1,22 +1,24 @@
 //! Opening a loop: everything is checked first, then done, and taken back when it cannot be finished.
 
+pub(crate) mod command_line;
 mod new_config;
 mod place;
+pub(crate) mod present;
+mod saying;
 mod task;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use loop_core::{Config, Name, status};
+use loop_core::{Config, status};
 use loop_git::{
-    Blob, CommitOpts, GitError, Head, ID_TRAILER, INIT_TRAILER, Repo, commit_paths, copy_included,
+    Blob, CommitId, CommitOpts, GitError, Head, ID_TRAILER, INIT_TRAILER, Repo, commit_paths, copy_included,
     switch_new_branch, worktree_add,
 };
 use loop_router::reading::{CONFIG_FILE, ReadError, Reader};
 use loop_router::steer::Steer;
 use loop_store::{LoopRow, NewLoop};
-use serde_json::json;
 
 use crate::casting;
 use crate::client::Client;
@@ -31,7 +33,15 @@ use crate::skills;
 use crate::world::World;
 use new_config::new_config;
 use place::{branch, changed, sibling};
-use task::{fill_template, pass_words, task};
+use saying::Opened;
+use task::{fill_template, task};
+
+/// What was written.
+struct Written {
+    commit: String,
+    /// What became of the notifier, where it is in place.
+    hook: Option<&'static str>,
+}
 
 /// Everything that is going to be done, checked before anything is.
 pub(crate) struct Plan {
@@ -41,7 +51,14 @@ pub(crate) struct Plan {
     status: String,
     config: Config,
     config_text: String,
-    config_is_new: bool,
+    /// This text holds without a further question.
+    approved: bool,
+    /// Whether the notifier is in place already.
+    has_hook: bool,
+    /// To be written; otherwise it stands there already.
+    writes_config: bool,
+    /// Where a worktree starts.
+    start: CommitId,
     branch: Option<String>,
     worktree: Option<PathBuf>,
     take: Vec<PathBuf>,
@@ -52,7 +69,12 @@ pub(crate) struct Plan {
 
 impl Plan {
     /// Checks everything.
-    pub(crate) fn make(world: &World, here: &Here, args: &Args) -> Result<Self, Failure> {
+    pub(crate) async fn make(
+        world: &World,
+        client: &Client,
+        here: &Here,
+        args: &Args,
+    ) -> Result<Self, Failure> {
         let repo = here.reader.repo();
         let head = repo.head()?;
         let Some(tip) = head.tip() else {
@@ -67,7 +89,17 @@ impl Plan {
         let (title, task) = task(world, args)?;
         let slug = casting::slug(&title);
         let mut notes = Vec::new();
-        let existing = match here.reader.config_text(Some(tip)) {
+        let start = if args.worktree {
+            let status_file = here.config(world).map(|(config, _)| config.status_file);
+            place::start(repo, tip, status_file.as_deref().unwrap_or("STATUS.md"), &slug, &mut notes)?
+        } else {
+            tip.clone()
+        };
+        // What is not committed at a worktree's start does not come with it.
+        let comes_along = !args.worktree || !matches!(repo.blob(&start, CONFIG_FILE)?, Blob::Missing);
+        let names = !args.agents.is_empty() || args.planner.is_some() || args.pass.is_some();
+        let existing = match here.reader.config_text(Some(&start)) {
+            Ok(_) if names && !comes_along => None,
             Ok(text) => Some(text),
             Err(ReadError::NoConfig(_)) => None,
             Err(error) => return Err(error.into()),
@@ -75,7 +107,7 @@ impl Plan {
         let config_is_new = existing.is_none();
         let config_text = match existing {
             Some(text) => {
-                if !args.agents.is_empty() || args.planner.is_some() || args.pass.is_some() {
+                if names {
                     notes.push("the loop.yaml that is here is used as it is; --agent, --planner and --pass say nothing".to_owned());
                 }
                 text
@@ -83,7 +115,11 @@ impl Plan {
             None => new_config(world, repo, args, &person, &mut notes)?,
         };
         let config = Config::parse(&config_text, CONFIG_FILE, &world.settings.kinds).map_err(Failure::say)?;
-        if !matches!(repo.worktree_file(&config.status_file)?, Blob::Missing) {
+        let in_the_way = match args.worktree {
+            true => repo.blob(&start, &config.status_file)?,
+            false => repo.worktree_file(&config.status_file)?,
+        };
+        if !matches!(in_the_way, Blob::Missing) {
             return Err(foreign());
         }
         let id = uuid::Uuid::now_v7().to_string();
@@ -102,60 +138,35 @@ impl Plan {
             return Err(Failure::say(format!("{} is there already", path.display()))
                 .next("move it away, or choose another title"));
         }
+        let mut skills = skills::folders(&config);
+        let tree = args.worktree.then_some(&start);
+        for other in skills::tracked_with_other_words(repo, &world.git_env, &skills, tree)? {
+            notes.push(other.note(&config));
+            skills.retain(|folder| *folder != other.folder);
+        }
+        let approved = config_is_new || is_known(client, repo, &config_text).await?;
+        if !approved {
+            notes.push("this loop.yaml was not written by you here: `loop up` shows it and asks".to_owned());
+        }
+        let hook = loop_hooks::status(&repo.place().worktree, &world.hook_env(), false);
         Ok(Self {
-            skills: skills::folders(&config),
+            approved,
+            has_hook: hook.is_ok_and(|status| status.current),
+            skills,
             id,
             title,
             slug,
             status,
             config,
             config_text,
-            config_is_new,
+            writes_config: config_is_new || !comes_along,
+            start,
             branch,
             worktree,
             take,
             share: args.share,
             notes,
         })
-    }
-
-    /// What would be done, for programs.
-    pub(crate) fn json(&self) -> serde_json::Value {
-        json!({
-            "status": "dry-run", "title": self.title, "branch": self.branch, "worktree": self.worktree,
-            "writes": self.writes(), "take": self.take, "notes": self.notes,
-        })
-    }
-
-    fn writes(&self) -> Vec<String> {
-        let mut writes = vec![self.config.status_file.clone()];
-        if self.config_is_new {
-            writes.push(CONFIG_FILE.to_owned());
-        }
-        writes.extend(self.skills.iter().map(|folder| format!("{folder}/agent-loop/SKILL.md")));
-        writes
-    }
-
-    /// What would be done, for a person.
-    pub(crate) fn text(&self) -> String {
-        let mut text = String::from("this would be done, and nothing was:\n");
-        if !self.take.is_empty() {
-            text.push_str(&format!("  commit your {} changed files\n", self.take.len()));
-        }
-        if let Some(worktree) = &self.worktree {
-            text.push_str(&format!("  make the worktree {}\n", worktree.display()));
-        }
-        if let Some(branch) = &self.branch {
-            text.push_str(&format!("  make the branch {branch}\n"));
-        }
-        for file in self.writes() {
-            text.push_str(&format!("  write {file}\n"));
-        }
-        text.push_str("  install the post-commit notifier\n");
-        for note in &self.notes {
-            text.push_str(&format!("note: {note}\n"));
-        }
-        text
     }
 
     /// Does it all.
@@ -181,9 +192,7 @@ impl Plan {
         let moved;
         let repo = match (&self.worktree, &self.branch) {
             (Some(path), Some(branch)) => {
-                let tip =
-                    from.head()?.tip().cloned().ok_or_else(|| Failure::say("HEAD has no commit any more"))?;
-                worktree_add(&from.git(&world.git_env), path, branch, &tip)?;
+                worktree_add(&from.git(&world.git_env), path, branch, &self.start)?;
                 let copied = copy_included(from, &world.git_env, path)?;
                 if !copied.is_empty() {
                     notes.push(format!("{} files of .worktreeinclude were copied", copied.len()));
@@ -199,8 +208,8 @@ impl Plan {
         };
         let mut scribe = Scribe::new(&client.store, &repo.place().worktree);
         let written = self.write(world, repo, &mut scribe, &mut notes).await;
-        let commit = match written {
-            Ok(commit) => commit,
+        let written = match written {
+            Ok(written) => written,
             Err(failure) => {
                 scribe.undo().await?;
                 self.leave_branch(world, from, repo, &before)?;
@@ -209,7 +218,7 @@ impl Plan {
         };
         let row = self.make_known(client, here, repo).await?;
         self.approve(world, client, &row, &mut notes).await?;
-        Ok(Opened { row, commit, notes })
+        Ok(Opened { row, commit: written.commit, hook: written.hook, notes })
     }
 
     /// The files, the hook and the one commit.
@@ -219,15 +228,15 @@ impl Plan {
         repo: &Repo,
         scribe: &mut Scribe<'_>,
         notes: &mut Vec<String>,
-    ) -> Result<String, Failure> {
+    ) -> Result<Written, Failure> {
         let root = repo.place().worktree.clone();
         let mut own = vec![PathBuf::from(&self.config.status_file), PathBuf::from(CONFIG_FILE)];
         scribe.file(&root.join(&self.config.status_file), self.status.as_bytes()).await?;
-        if self.config_is_new {
+        if self.writes_config {
             scribe.file(&root.join(CONFIG_FILE), self.config_text.as_bytes()).await?;
         }
         own.extend(skills::write(scribe, repo, &self.skills, self.share).await?);
-        notifier::install_with_notes(world, &root, scribe, notes).await?;
+        let hook = notifier::install_with_notes(world, &root, scribe, notes).await?;
         let message =
             format!("loop: start {}\n\n{INIT_TRAILER}: {}\n{ID_TRAILER}: {}\n", self.title, self.id, self.id);
         let mut nothing = || {};
@@ -250,7 +259,7 @@ impl Plan {
                 None => Failure::users(error),
             }
         })?;
-        Ok(committed.id.to_string())
+        Ok(Written { commit: committed.id.to_string(), hook })
     }
 
     /// After a failure: back to where the user was.
@@ -306,18 +315,12 @@ impl Plan {
         row: &LoopRow,
         notes: &mut Vec<String>,
     ) -> Result<(), Failure> {
-        let hash = loop_core::config::hash(&self.config_text);
-        let known =
-            client.store.loops(true).await?.iter().any(|old| {
-                old.approved.as_deref() == Some(hash.as_str()) && old.common_dir == row.common_dir
-            });
         let setup = self.config.setup.as_ref().filter(|_| self.worktree.is_some());
-        if self.config_is_new || known {
+        if self.approved {
             client.steer(&row.id, &Steer::Trust { text: self.config_text.clone() }).await?;
         } else if setup.is_some() && output::can_ask() {
             approve(client, row, &self.config, &self.config_text, false).await?;
         } else {
-            notes.push("this loop.yaml was not written by you here: `loop up` shows it and asks".to_owned());
             if setup.is_some() {
                 notes.push("`setup` was not run: approve loop.yaml, then run it in the worktree".to_owned());
             }
@@ -328,6 +331,16 @@ impl Plan {
         }
         Ok(())
     }
+}
+
+/// Whether this user has approved this text for an earlier loop of the repository.
+async fn is_known(client: &Client, repo: &Repo, text: &str) -> Result<bool, Failure> {
+    let hash = loop_core::config::hash(text);
+    let common_dir = &repo.place().common_dir;
+    let loops = client.store.loops(true).await?;
+    Ok(loops
+        .iter()
+        .any(|old| old.approved.as_deref() == Some(hash.as_str()) && old.common_dir == *common_dir))
 }
 
 fn run_setup(world: &World, setup: &[String], worktree: &Path) -> Result<(), Failure> {
@@ -346,43 +359,12 @@ fn run_setup(world: &World, setup: &[String], worktree: &Path) -> Result<(), Fai
         return Ok(());
     }
     Err(Failure::say(format!("setup ended with {status}"))
-        .next(format!("the loop is open in {}; mend setup there, then `loop up`", worktree.display())))
+        .next(format!("the loop is open in {}; mend setup there, then `loop up`", quoted(worktree))))
 }
 
-/// A loop that was opened.
-pub(crate) struct Opened {
-    pub(crate) row: LoopRow,
-    pub(crate) commit: String,
-    pub(crate) notes: Vec<String>,
-}
-
-impl Opened {
-    /// What was done, and what comes next.
-    pub(crate) fn text(&self, plan: &Plan) -> String {
-        let mut text = format!("loop: {}\n", plan.title);
-        text.push_str(&format!("  branch    {}\n", self.row.branch));
-        if plan.worktree.is_some() {
-            text.push_str(&format!("  worktree  {}\n", self.row.worktree.display()));
-        }
-        text.push_str(&format!(
-            "  commit    {} ({})\n",
-            &self.commit[..7.min(self.commit.len())],
-            plan.config.status_file
-        ));
-        let order: Vec<&str> = plan.config.rotation.members().map(Name::as_str).collect();
-        text.push_str(&format!("  agents    {}\n", order.join(" -> ")));
-        text.push_str(&format!("  pass      {}\n", pass_words(&plan.config.pass)));
-        for note in &self.notes {
-            text.push_str(&format!("note: {note}\n"));
-        }
-        let verify =
-            if plan.config.verify.is_none() { ", and `verify:` in loop.yaml if tests must pass" } else { "" };
-        text.push_str(&format!("Nobody was woken. Next: look at STATUS.md{verify}; then `loop up`.\n"));
-        if plan.worktree.is_some() {
-            text.push_str(&format!("The loop lives in its worktree: cd {}\n", self.row.worktree.display()));
-        }
-        text
-    }
+/// A path as it is to be pasted into a shell.
+pub(crate) fn quoted(path: &Path) -> String {
+    shell_words::quote(&path.to_string_lossy()).into_owned()
 }
 
 /// Refuses to overwrite a STATUS.md of somebody's.

@@ -7,9 +7,10 @@ use loop_core::Name;
 use loop_core::config::render_new;
 use loop_git::Repo;
 
+use super::command_line::{is_word, name};
 use crate::casting;
 use crate::commands::init::Args;
-use crate::failure::{COMMAND_LINE, Failure};
+use crate::failure::Failure;
 use crate::world::World;
 
 /// Writes it from flags, installed programs and the repository's own habits.
@@ -21,17 +22,12 @@ pub(super) fn new_config(
     notes: &mut Vec<String>,
 ) -> Result<String, Failure> {
     let agents = casting::cast(world, &args.agents)?;
-    let planner = args
-        .planner
-        .as_deref()
-        .map(Name::new)
-        .transpose()
-        .map_err(|error| Failure::users(error).code(COMMAND_LINE))?;
+    let planner = args.planner.as_deref().map(name).transpose()?;
     let taken: Vec<&Name> = agents.iter().map(|(name, _)| name).chain(&planner).collect();
     let people: Vec<Name> = casting::person(person, &taken).into_iter().collect();
     let pass = match args.pass.as_deref() {
         Some(names) if names.contains(',') => format!("[{names}]"),
-        Some(word) if matches!(word, "any" | "other" | "all") => word.to_owned(),
+        Some(word) if is_word(word) => word.to_owned(),
         Some(name) => format!("[{name}]"),
         None if agents.len() > 1 => "other".to_owned(),
         None => "any".to_owned(),

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use loop_core::plain::plain;
-use loop_git::{DirtyKind, Head, Repo};
+use loop_git::{Blob, CommitId, DirtyKind, Head, Repo};
 
 use crate::commands::init::Args;
 use crate::failure::Failure;
@@ -58,6 +58,37 @@ pub(super) fn branch(repo: &Repo, head: &Head, args: &Args, slug: &str) -> Resul
         }
     }
     Err(Failure::say(format!("loop/{slug} and its next 998 names are taken")).next("choose another title"))
+}
+
+/// The commit at which a loop's own worktree starts: HEAD, or the default branch's where `status_file` is in HEAD's.
+pub(super) fn start(
+    repo: &Repo,
+    tip: &CommitId,
+    status_file: &str,
+    slug: &str,
+    notes: &mut Vec<String>,
+) -> Result<CommitId, Failure> {
+    let is_free =
+        |commit: &CommitId| repo.blob(commit, status_file).map(|blob| matches!(blob, Blob::Missing));
+    if is_free(tip)? {
+        return Ok(tip.clone());
+    }
+    if let Some(default) = repo.default_branch()
+        && let Some(start) = repo.branch_tip(&default)?
+        && is_free(&start)?
+    {
+        notes.push(format!(
+            "the worktree starts at {default} ({}), for there is a {status_file} on the branch that is checked out here",
+            start.short()
+        ));
+        return Ok(start);
+    }
+    let folder = sibling(repo, slug);
+    let folder = shell_words::quote(&folder.to_string_lossy()).into_owned();
+    Err(Failure::say(format!("there is a {status_file} at HEAD and on the default branch, and a worktree of either would hold it"))
+        .next(format!(
+            "start from a commit without it: `git worktree add -b loop/{slug} {folder} COMMIT`, then `loop init --here` in that folder"
+        )))
 }
 
 /// The folder of a loop's own worktree: beside the repository.
