@@ -80,7 +80,7 @@ pub(crate) async fn run(world: &World, args: Args) -> Done {
         client.end_loop(&row.id).await?;
     }
     let branch = here.reader.repo().head()?.branch().unwrap_or("HEAD").to_owned();
-    let merge = merge_words(here.reader.repo(), &branch, squashed.as_deref());
+    let merge = merge_words(world, here.reader.repo(), &branch, squashed.as_deref());
     if args.json {
         output::json(&json!({
             "status": "ok", "folder": plan.folder, "commit": commit, "branch": branch, "squashed": squashed, "merge": merge,
@@ -327,15 +327,54 @@ fn squash(world: &World, repo: &Repo, plan: &Plan, tip: &CommitId) -> Result<Str
     Ok(name)
 }
 
-fn merge_words(repo: &Repo, branch: &str, squashed: Option<&str>) -> String {
-    let from = squashed.unwrap_or(branch);
+/// What to paste into a shell to merge the loop.
+fn merge_words(world: &World, repo: &Repo, branch: &str, squashed: Option<&str>) -> String {
+    let from = shell_words::quote(squashed.unwrap_or(branch)).into_owned();
     match repo.default_branch() {
-        Some(default) if default != branch => format!("git switch {default} && git merge {from}"),
+        Some(default) if default != branch => {
+            let quoted = shell_words::quote(&default).into_owned();
+            match checked_out_at(world, repo, &default) {
+                // A branch is checked out in one worktree only.
+                Some(folder) => format!("git -C {} merge {from}", shell_words::quote(&folder)),
+                None => format!("git switch {quoted} && git merge {from}"),
+            }
+        }
         _ if squashed.is_some() => format!("git merge {from} into a branch of your choice"),
         _ => format!("nothing to merge: the loop lived on {branch}"),
     }
 }
 
+/// The other worktree in which a branch is checked out.
+fn checked_out_at(world: &World, repo: &Repo, branch: &str) -> Option<String> {
+    let list = ["worktree", "list", "--porcelain"];
+    let listed =
+        repo.git(&world.git_env).succeed("list the worktrees", &list, Duration::from_secs(60)).ok()?;
+    worktree_of(&String::from_utf8_lossy(&listed.stdout), branch)
+}
+
+/// Finds a branch's worktree in what `git worktree list --porcelain` says.
+fn worktree_of(listed: &str, branch: &str) -> Option<String> {
+    let line = format!("branch refs/heads/{branch}");
+    let entry = listed.split("\n\n").find(|entry| entry.lines().any(|other| other == line))?;
+    entry.lines().find_map(|line| line.strip_prefix("worktree ")).map(str::to_owned)
+}
+
 fn cannot(what: &str, path: &Path, error: std::io::Error) -> Failure {
     Failure::users(anyhow::Error::new(error).context(format!("cannot {what} {}", path.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn a_branch_is_found_in_its_worktree() {
+        let listed = "worktree /a b\nHEAD 1\nbranch refs/heads/main\n\nworktree /c\nHEAD 2\ndetached\n\nworktree /d\nHEAD 3\nbranch refs/heads/loop/x\n\n";
+        for (branch, expected) in
+            [("main", Some("/a b")), ("loop/x", Some("/d")), ("x", None), ("loop", None)]
+        {
+            assert_eq!(worktree_of(listed, branch).as_deref(), expected);
+        }
+    }
 }
