@@ -3,6 +3,7 @@
 use loop_core::append::NewSection;
 use loop_core::{Config, Name, Role};
 
+use crate::casting;
 use crate::commands::DONE;
 use crate::commands::commit::{nobody, on_the_loops_branch, target};
 use crate::failure::{COMMAND_LINE, Done, Failure};
@@ -61,9 +62,22 @@ fn author(world: &World, here: &Here, config: &Config, named: Option<&str>) -> R
                 .next(format!("an agent writes with `loop commit {name} -m …`")))
         }
         None if named.is_some() => Err(nobody(config, &candidate)),
-        None => Err(Failure::say("loop.yaml names nobody who could say this")
-            .next("add `people: [YOURNAME]` to loop.yaml and `loop trust` it, or name one with --as")),
+        None => {
+            let identity = here.reader.repo().git(&world.git_env).identity();
+            let taken: Vec<&Name> = cast.names().collect();
+            let you = identity.ok().and_then(|(name, _)| casting::person(&name, &taken));
+            Err(Failure::say("loop.yaml names no person and no planner, so nobody could say this")
+                .next(name_a_person(you.as_ref())))
+        }
     }
+}
+
+/// The steps that make somebody a person of the loop.
+fn name_a_person(you: Option<&Name>) -> String {
+    let you = you.map_or("YOURNAME", Name::as_str);
+    format!(
+        "add the line `people: [{you}]` to loop.yaml, then `git commit -m \"loop.yaml: {you} may speak\" -- loop.yaml && loop trust`, then again"
+    )
 }
 
 /// The first line is the summary, the rest the body.
