@@ -12,6 +12,7 @@ mod headless;
 mod hookless;
 mod lost_windows;
 mod neighbours;
+mod opening;
 mod person;
 mod real_agents;
 mod stage;

@@ -155,7 +155,7 @@ fn names_on_the_command_line() {
         let all = [&["init", "make it work"], *arguments].concat();
         let before = bench.traces(repo.path());
         let said = bench.run(repo.path(), &all);
-        assert!(matches!(said.code, Some(1 | 2)), "{arguments:?}: {said:?}");
+        assert_eq!(said.code, Some(2), "{arguments:?}: {said:?}");
         same(&before, &bench.traces(repo.path()), &format!("{arguments:?}"));
         texts.push_str(&format!("{:?} {}\n", said.code, normal(&bench, &said)));
     }
@@ -173,13 +173,10 @@ fn names_on_the_command_line() {
 
     Some(2) error: "cc\u{1b}[31m" cannot be a name: only letters, digits, `_`, `-` and `.` may follow the first letter
 
-    Some(1) error: loop.yaml:9:8: `Nobody` in `pass` is no agent
-      9 | pass: [Nobody]
-        |        ^^^^^^
-    hint: the agents are `CC`
+    Some(2) error: --pass names Nobody, and no --agent is called so
+    next: --pass takes any, other, all, or names of agents, separated by commas
 
-    Some(1) error: loop.yaml:9:11: `CC` stands in `pass` twice
-      9 | pass: [CC,CC,x: y]
-        |           ^^
+    Some(2) error: --pass names CC twice
+    next: --pass takes any, other, all, or names of agents, separated by commas
     "#);
 }
