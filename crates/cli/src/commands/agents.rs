@@ -54,7 +54,7 @@ pub(crate) enum Action {
     Register {
         /// The agent
         name: String,
-        /// tmux, exec, command or wait
+        /// tmux, exec, command, wait or person
         #[arg(long, default_value = "tmux")]
         transport: String,
         /// The address: a tmux pane id (`%3`), or what your command understands

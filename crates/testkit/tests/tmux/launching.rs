@@ -165,3 +165,15 @@ async fn a_session_s_name_is_matched_whole() {
     sandbox.tmux(&["kill-server"]);
     assert_eq!(server.panes().await.unwrap(), [], "no server, no panes");
 }
+
+#[tokio::test]
+async fn a_screen_that_nothing_says_how_to_read_is_told_with_the_way_out() {
+    let yaml = "agents: {Asker: {kind: generic, command: [sh, x]}}\nrotation: [Asker]\npass: any\n";
+    let Some(stage) = Stage::open_prompt(yaml).await else { return };
+    let error = stage.ready.as_ref().unwrap_err();
+    assert!(matches!(error, NotReady::Unread { .. }), "{error}");
+    let text = error.to_string();
+    for words in ["`signs:` under the agent", "`loop help loop-yaml`", "`transport: exec`", "\n>"] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+}

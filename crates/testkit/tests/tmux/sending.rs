@@ -174,3 +174,22 @@ async fn text_of_two_lines_is_refused() {
     tokio::time::sleep(Duration::from_millis(1)).await;
     assert!(stage.submitted().is_empty());
 }
+
+#[tokio::test]
+async fn a_line_that_stays_where_it_was_typed_is_no_draft() {
+    // The worked example of the documentation, for real.
+    let page = include_str!("../../../../docs/loop-yaml.md");
+    let example = page.split("```yaml\n").find(|part| part.contains("  Asker:\n")).unwrap();
+    let Some(stage) = Stage::open_prompt(example.split("```").next().unwrap()).await else { return };
+    stage.ready.as_ref().unwrap();
+    assert_eq!(stage.probe().await, Presence::Idle);
+    let receipt = stage.wake().await.unwrap();
+    assert_eq!(receipt.state, DeliveryState::Submitted, "{}", receipt.note);
+    assert_eq!(stage.probe().await, Presence::Busy);
+    assert_eq!(stage.repo.read("heard").lines().count(), 1, "pressed once");
+    stage.open_gate();
+    stage.until(Presence::Idle).await;
+    stage.wake().await.unwrap();
+    let heard = "Run `loop turn Asker` and follow it\n";
+    assert_eq!(stage.repo.read("heard"), heard.repeat(2));
+}

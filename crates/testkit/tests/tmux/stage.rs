@@ -1,6 +1,7 @@
 //! One agent in one window of a tmux server of its own.
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,6 +13,16 @@ use loop_transport::{NoProgress, Options, Presence, Receipt, Session, Transport,
 
 /// Longer than anything here takes, also on a busy machine.
 pub(crate) const LONG: Duration = Duration::from_secs(30);
+
+/// A program that prompts, takes a line, works until the gate is open, and prompts again.
+const PROMPT: &str = "while printf '> ' && IFS= read -r line; do
+    printf '%s\\n' \"$line\" >> heard
+    echo 'working ...'
+    while ! test -e gate; do sleep 0.05; done
+    rm gate
+    echo 'that is done.'
+done
+";
 
 pub(crate) struct Stage {
     pub(crate) sandbox: Sandbox,
@@ -35,23 +46,41 @@ impl Stage {
         script: &Script,
         change: impl FnOnce(&mut OpenWindow),
     ) -> Option<Self> {
+        let profile = loop_core::profile::builtin("scripted").unwrap();
+        let argv = |sandbox: &Sandbox, log: &Path| {
+            let script = sandbox.write("script.json", script.to_json());
+            let program = env!("CARGO_BIN_EXE_loop-fake-agent");
+            let (script, log) = (script.to_str().unwrap(), log.to_str().unwrap());
+            [program, "--name", name, "--script", script, "--log", log].map(str::to_owned).into()
+        };
+        Self::open_with(name, profile, argv, change).await
+    }
+
+    /// Opens a window for a program with a prompt and nothing else, read by the signs of docs/loop-yaml.md.
+    pub(crate) async fn open_prompt(yaml: &str) -> Option<Self> {
+        let config = loop_core::Config::parse(yaml, "loop.yaml", &BTreeMap::new()).unwrap();
+        let agent = config.agents[0].clone();
+        let argv = |sandbox: &Sandbox, _: &Path| {
+            let program = sandbox.write("prompt", PROMPT);
+            vec!["sh".to_owned(), program.display().to_string()]
+        };
+        Self::open_with(agent.name.as_str(), agent.profile, argv, |_| {}).await
+    }
+
+    async fn open_with(
+        name: &str,
+        profile: Profile,
+        argv: impl FnOnce(&Sandbox, &Path) -> Vec<String>,
+        change: impl FnOnce(&mut OpenWindow),
+    ) -> Option<Self> {
         if !require_tool("tmux", "-V") {
             return None;
         }
         let sandbox = Sandbox::new();
         let repo = sandbox.repo("project");
         let log = sandbox.root().join("agent.log");
-        let script = sandbox.write("script.json", script.to_json());
+        let argv = argv(&sandbox, &log);
         let words = |text: &str| text.to_owned();
-        let argv = vec![
-            words(env!("CARGO_BIN_EXE_loop-fake-agent")),
-            words("--name"),
-            words(name),
-            words("--script"),
-            script.display().to_string(),
-            words("--log"),
-            log.display().to_string(),
-        ];
         let server = Server {
             env: Some(sandbox.env_text()),
             config: Some("/dev/null".into()),
@@ -67,7 +96,6 @@ impl Stage {
             tags: Tags { loop_id: words("loop-1"), agent: name.clone() },
         };
         change(&mut window);
-        let profile: Profile = loop_core::profile::builtin("scripted").unwrap();
         let pane = server.open_window(&window).await.unwrap();
         let ready = server.wait_ready(&pane, &profile, &argv[0], repo.path(), LONG).await;
         let options = Options { tmux: server.clone(), ..Options::new(sandbox.root().join("locks")) };

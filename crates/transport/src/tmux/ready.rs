@@ -26,6 +26,9 @@ const STEADY: Duration = Duration::from_millis(300);
 /// How long a program may take to be in its folder.
 const FOLDER_GRACE: Duration = Duration::from_secs(2);
 
+/// A program of which nobody can tell when it is ready is given this long to end by itself.
+const UNREAD: Duration = Duration::from_secs(2);
+
 /// How to read one agent's window.
 pub(crate) struct Eye<'a> {
     pub(crate) profile: &'a Profile,
@@ -90,6 +93,10 @@ impl<'a> Eye<'a> {
     }
 }
 
+/// What a person does where a screen cannot be read.
+const ADVICE: &str = " (if that is how it looks at rest, tell loop so: `signs:` under the agent, see `loop help \
+                      loop-yaml`; or `transport: exec`)";
+
 /// Why an agent did not become ready.
 #[derive(Debug, thiserror::Error)]
 pub enum NotReady {
@@ -120,8 +127,23 @@ pub enum NotReady {
         /// Where it should.
         wanted: String,
     },
+    /// Nothing says how its screen reads, so nobody could ever tell whether it takes input.
+    #[error(
+        "nobody can tell when `{kind}` takes input: tell loop how its screen reads with `signs:` under the agent \
+         (`loop help loop-yaml`), or let it run once per turn with `transport: exec`; its last lines:\n{last_lines}"
+    )]
+    Unread {
+        /// Its kind.
+        kind: String,
+        /// What it said last.
+        last_lines: String,
+    },
     /// It was not ready in time.
-    #[error("the agent was not ready after {} s: {presence}; its last lines:\n{last_lines}", after.as_secs())]
+    #[error(
+        "the agent was not ready after {} s: {presence}{}; its last lines:\n{last_lines}",
+        after.as_secs(),
+        if matches!(presence, Presence::Unknown(_)) { ADVICE } else { "" }
+    )]
     TimedOut {
         /// How long was waited.
         after: Duration,
@@ -186,6 +208,10 @@ impl Server {
                         return Err(NotReady::Asks { says: says.clone(), press: press.clone() });
                     }
                     Presence::Limited(until) => return Err(NotReady::Limited(until.clone())),
+                    Presence::Unknown(_) if profile.signs.ready.is_empty() && start.elapsed() >= UNREAD => {
+                        let last_lines = self.last_lines(id).await?;
+                        return Err(NotReady::Unread { kind: profile.kind.clone(), last_lines });
+                    }
                     _ => {}
                 }
             }

@@ -178,12 +178,12 @@ impl Sender<'_> {
         let submit = self.eye.profile.submit.as_str();
         // Some versions of tmux and some CLIs hear only one of the two.
         let presses: [&[&str]; 3] = [&[submit], &[submit], &["-H", "0d"]];
-        for press in presses {
-            if self.may_press().await? == Press::Needless {
-                return Ok(busy());
+        for (before, press) in presses.iter().enumerate() {
+            if let Press::Needless(sent) = self.may_press(before > 0).await? {
+                return Ok(sent);
             }
             let mut keys = vec!["send-keys", "-t", self.pane.as_str()];
-            keys.extend(press);
+            keys.extend(*press);
             self.server.tmux(&keys).await.map_err(|error| TransportError::Unknown(error.to_string()))?;
             if let Some(sent) = self.effect().await? {
                 return Ok(sent);
@@ -196,8 +196,8 @@ impl Sender<'_> {
     }
 
     /// Looks right before a press. An agent that has begun to work meanwhile is given a moment: a key would steer
-    /// or interrupt it.
-    async fn may_press(&self) -> Result<Press, TransportError> {
+    /// or interrupt it. `pressed`: a press went before.
+    async fn may_press(&self, pressed: bool) -> Result<Press, TransportError> {
         let deadline = Instant::now() + APPEARS;
         loop {
             let seen = self.see().await.map_err(Trouble::after_typing)?;
@@ -205,7 +205,8 @@ impl Sender<'_> {
                 (Holds::Ours, presence) if may_be_pressed(presence) => return Ok(Press::Now),
                 (Holds::Ours, Presence::Busy) if Instant::now() < deadline => {}
                 // The press before was heard after all.
-                (Holds::Nothing, Presence::Busy) => return Ok(Press::Needless),
+                (Holds::Nothing, Presence::Busy) => return Ok(Press::Needless(busy())),
+                (Holds::Ours, Presence::Busy) if pressed => return Ok(Press::Needless(echoed())),
                 (held, presence) => return Err(self.changed(&held, presence)),
             }
             sleep(PAUSE).await;
@@ -225,6 +226,8 @@ impl Sender<'_> {
             }
             match (held, &seen.presence) {
                 (Holds::Ours, _) if start.elapsed() < NOT_HEARD => {}
+                // It was at rest right before the key: what stands there is the line that it took.
+                (Holds::Ours, Presence::Busy) => return Ok(Some(echoed())),
                 (Holds::Ours, _) => return Ok(None),
                 // Whatever stands there now is not ours: somebody types the next thing already.
                 (_, Presence::Busy) => return Ok(Some(busy())),
@@ -303,10 +306,9 @@ impl Sender<'_> {
 }
 
 /// Whether the submit key is to be pressed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Press {
     Now,
-    Needless,
+    Needless(Sent),
 }
 
 /// Whether a key would do nothing but submit: with our text in it, a CLI's composer may make its screen unknown.
@@ -316,6 +318,14 @@ fn may_be_pressed(presence: &Presence) -> bool {
 
 fn busy() -> Sent {
     (DeliveryState::Submitted, "the composer is empty again and the agent works".to_owned())
+}
+
+/// Some programs have no composer while they work, and leave the line that they took where it was typed.
+fn echoed() -> Sent {
+    (
+        DeliveryState::Submitted,
+        "the agent began to work after the submit key, its composer is gone".to_owned(),
+    )
 }
 
 fn failed(error: &TmuxError) -> TransportError {
