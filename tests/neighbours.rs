@@ -42,7 +42,7 @@ fn two_repositories_of_the_same_folder_name() {
     played_well(&one);
     played_well(&two);
     let first = one.run(&["down"]);
-    assert!(first.contains("the router stays for 1 other"), "{first}");
+    assert!(first.contains("the router stays for another loop"), "{first}");
     assert!(stage.router().is_some());
     let second = two.run(&["down"]);
     assert!(second.contains("the router has stopped"), "{second}");

@@ -21,7 +21,7 @@ fn two_repositories_of_the_same_folder_name() {
     assert_ne!(first["loop"], second["loop"]);
     let said = bench.run(one.path(), &["status", "--all"]);
     said.check(0, &["one/shop", "two/shop"]);
-    bench.run(one.path(), &["down"]).check(0, &["1 other loop"]);
+    bench.run(one.path(), &["down"]).check(0, &["another loop"]);
     assert_eq!(bench.status(&two)["up"], true);
 }
 
