@@ -46,3 +46,16 @@ fn a_strangers_loop_yaml_is_shown_and_asked_for() {
     assert!(bench.router().is_none(), "a router was started for it");
     assert!(!marker.exists());
 }
+
+#[test]
+fn a_loop_yaml_with_a_slip_is_held_with_its_place() {
+    let bench = Bench::new();
+    let repo = bench.up("shop", CAST);
+    bench.until_woken(&repo, "CC");
+    repo.write("loop.yaml", CAST.replace("rotation: [CC, Codex]", "rotation: [CC, Codx]"));
+    bench.run(repo.path(), &["commit", "CC", "-m", "a slip", "--all"]);
+    let held = bench.until(&repo, "held", "loop.yaml:4:16: `Codx` in `rotation` is no agent");
+    let you = held["you"].as_str().unwrap_or_default();
+    assert!(you.contains("mend that line and commit, then `loop trust`"), "{held}");
+    bench.run(repo.path(), &["status"]).check(0, &["did you mean `Codex`?"]);
+}

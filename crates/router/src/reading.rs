@@ -243,7 +243,7 @@ impl Reader {
             (Some(approved), Ok(text)) if approved != text => Some(text.clone()),
             _ => None,
         };
-        if let Some(held) = approved.and_then(|approved| unapproved(&approved, &committed)) {
+        if let Some(held) = approved.and_then(|approved| unapproved(&approved, &committed, kinds)) {
             facts.stopped = Some(held);
         }
         let decided = decide(&status, &config, &facts);
@@ -345,9 +345,18 @@ impl Reader {
 const SEARCHED: usize = 200;
 
 /// Holds the loop while `loop.yaml` is not the text that a person approved.
-fn unapproved(approved: &str, committed: &Result<String, ReadError>) -> Option<Stopped> {
+fn unapproved(
+    approved: &str,
+    committed: &Result<String, ReadError>,
+    kinds: &BTreeMap<String, Profile>,
+) -> Option<Stopped> {
+    let wrong = |text: &String| Config::parse(text, CONFIG_FILE, kinds).err();
     let (reason, next) = match committed {
         Ok(text) if text == approved => return None,
+        Ok(text) if let Some(error) = wrong(text) => (
+            format!("loop.yaml cannot be read: {}", one_line(&error)),
+            "mend that line and commit, then `loop trust`; or put the approved one back and commit",
+        ),
         Ok(_) => (
             "loop.yaml is not the one that was approved".to_owned(),
             "`loop trust` shows the difference and approves it; or put the old one back and commit",
@@ -361,6 +370,13 @@ fn unapproved(approved: &str, committed: &Result<String, ReadError>) -> Option<S
         ),
     };
     Some(Stopped { why: Hold::Config, reason, next: next.to_owned() })
+}
+
+/// Where and what is wrong, without the drawing of it.
+fn one_line(error: &ConfigError) -> String {
+    let text = error.to_string();
+    let hint = error.hint.as_deref().map(|hint| format!(" ({hint})")).unwrap_or_default();
+    format!("{}{hint}", text.lines().next().unwrap_or_default())
 }
 
 /// Whether `path` is one of the files that loop itself writes for the start of a loop.

@@ -203,9 +203,9 @@ async fn a_configuration_that_is_broken_or_gone_holds_the_loop_too() {
     world.woken("CC", 1).await;
     let good = world.repo.read("loop.yaml");
     world.repo.commit("loop.yaml", "agents: [", "broken");
-    world.state("held", "not the one that was approved").await;
+    world.state("held", "loop.yaml cannot be read: loop.yaml:1:").await;
     world.repo.commit("loop.yaml", b"agents: \xff", "not text");
-    world.state("held", "cannot be read").await;
+    world.state("held", "not UTF-8").await;
     world.repo.git(&["rm", "--quiet", "loop.yaml"]);
     world.repo.git(&["commit", "--quiet", "-m", "gone"]);
     world.state("held", "loop.yaml is gone").await;
