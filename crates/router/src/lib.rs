@@ -54,6 +54,7 @@ pub use desk::{Desk, News};
 pub use key::Key;
 pub use options::Options;
 pub use session::{agent_environment, transport_session};
+pub use unread::folder_is_gone;
 
 /// Why a router does not start.
 #[derive(Debug, thiserror::Error)]

@@ -89,6 +89,15 @@ impl Desk {
         }
     }
 
+    /// Somebody should have been told and nobody could be: said once, for `loop log`.
+    async fn note_untold(&self, row: &LoopRow) -> Result<(), StoreError> {
+        if !self.store.events_of_kind(&row.id, "untold").await?.is_empty() {
+            return Ok(());
+        }
+        let text = "nobody was told: no `tell:` is configured (`loop help loop-yaml`); `loop status` says it";
+        self.say(Some(&row.id), "untold", text).await
+    }
+
     /// Tells a person, unless they were told of this very thing: `what` names it.
     pub(crate) async fn tell_once(
         &self,
@@ -109,6 +118,9 @@ impl Desk {
         self.store.update_loop(&row.id, LoopPatch { told: Some(Some(told)), ..LoopPatch::default() }).await?;
         // `held: …` says its title already.
         let said = if text.starts_with(title) { text.to_owned() } else { format!("{title}: {text}") };
+        if self.options.tell.command.is_none() {
+            return self.note_untold(row).await;
+        }
         self.say(Some(&row.id), "told", &said).await?;
         let message = Message {
             title: format!("loop {title}: {}", row.slug),

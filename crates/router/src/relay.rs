@@ -295,8 +295,13 @@ pub fn headline(decision: &Decision) -> (String, Option<&'static str>) {
     match decision {
         Decision::Wake { agent, turn, reason } => (format!("turn {turn} goes to {agent}: {reason}"), None),
         Decision::Passed { reason, verified, .. } => {
-            let mark = if *verified { "" } else { " (unverified)" };
-            (format!("passed{mark}: {reason}"), Some("passed"))
+            // The reason says both by itself where a verdict ended the loop.
+            let mark = if *verified || reason.contains("unverified") { "" } else { " (unverified)" };
+            let text = match reason.starts_with("passed") {
+                true => format!("{reason}{mark}"),
+                false => format!("passed{mark}: {reason}"),
+            };
+            (text, Some("passed"))
         }
         Decision::Held { why, reason, next, .. } => {
             let title = match why {

@@ -112,6 +112,11 @@ fn bare_json(decision: &Decision) -> String {
     serde_json::to_string(&report.decision).unwrap_or_default()
 }
 
+/// Whether the loop's folder is gone: nothing can be done in it any more, and `loop down --all` forgets it.
+pub fn folder_is_gone(row: &LoopRow) -> bool {
+    !row.worktree.exists()
+}
+
 /// What it takes a person to mend, in words: the working tree or `loop.yaml` is not there any more. `None`: it may
 /// pass by itself.
 pub(crate) fn gone(row: &LoopRow, error: &ReadError) -> Option<(String, String)> {
@@ -123,8 +128,8 @@ pub(crate) fn gone(row: &LoopRow, error: &ReadError) -> Option<(String, String)>
             Some((
                 format!("the working tree {worktree} {what}"),
                 format!(
-                    "put it back (`git worktree add {worktree} {}`), and the loop goes on by itself; or end it with \
-                     `loop down`",
+                    "put it back (`git worktree add {worktree} {}`), and the loop goes on by itself; or \
+                     `loop down --all` forgets it",
                     row.branch
                 ),
             ))

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use loop_core::plain::plain;
 use loop_router::steer::Steer;
 use loop_store::{LoopPatch, LoopRow, SessionRow};
 use loop_transport::kinds::tmux::Address;
@@ -39,12 +40,17 @@ pub(crate) async fn run(world: &World, args: Args) -> Done {
         (client, here.row.into_iter().collect())
     };
     let mut closed = 0;
+    let mut forgotten = Vec::new();
     for row in &rows {
         only_people(&client, row, "down").await?;
         if row.up {
             client.steer(&row.id, &Steer::Down).await?;
         }
         closed += close(world, &client, row).await?;
+        if args.all && loop_router::folder_is_gone(row) {
+            client.end_loop(&row.id).await?;
+            forgotten.push(row);
+        }
     }
     let others = client.store.loops(false).await?.into_iter().filter(|row| row.up).count();
     let mut said = format!("down: {closed} windows closed");
@@ -58,8 +64,15 @@ pub(crate) async fn run(world: &World, args: Args) -> Done {
         None => said.push_str("; no router ran."),
     }
     if args.json {
-        output::json(&serde_json::json!({"status": "ok", "windows": closed, "others": others}));
+        let forgotten: Vec<_> = forgotten.iter().map(|row| &row.id).collect();
+        output::json(&serde_json::json!({
+            "status": "ok", "windows": closed, "others": others, "forgotten": forgotten,
+        }));
     } else {
+        for row in forgotten {
+            let folder = row.worktree.display().to_string();
+            output::line(format!("{}: forgotten, its folder {} is gone", plain(&row.slug), plain(&folder)));
+        }
         output::line(said);
     }
     Ok(DONE)

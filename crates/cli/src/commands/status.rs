@@ -194,6 +194,9 @@ async fn all(world: &World, client: &Client, json: bool) -> Done {
         let mark = if row.up { "" } else { " (down)" };
         let line = format!("{:8} {}{mark}  {}  {}", row.state, row.slug, row.branch, row.worktree.display());
         output::line(cut(&line, world.width));
+        if loop_router::folder_is_gone(&row) {
+            output::line("         its folder is gone; `loop down --all` forgets it");
+        }
     }
     Ok(DONE)
 }

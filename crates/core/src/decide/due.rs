@@ -70,7 +70,7 @@ impl<'a> Course<'a> {
             self.ring = self.order.next(author);
         }
         let on = if in_rotation {
-            (self.ring, format!("{} comes after {author} in the rotation", shown(self.ring)))
+            (self.ring, self.comes_after(author))
         } else {
             // An agent called in from outside the rotation does not follow itself: the rotation goes on.
             let called_in = by_agent && before == Some(author);
@@ -105,6 +105,18 @@ impl<'a> Course<'a> {
         };
         self.redirect(n, turns);
         self.last_author = Some(author);
+    }
+
+    /// Why the turn goes where the rotation leads from `author`.
+    fn comes_after(&self, author: &Name) -> String {
+        let skipped: Vec<&str> = self.order.skipped_in_rotation().map(Name::as_str).collect();
+        match self.ring {
+            Some(next) if next == author && !skipped.is_empty() => {
+                let verb = if skipped.len() == 1 { "is" } else { "are" };
+                format!("nobody else is left ({} {verb} skipped)", skipped.join(", "))
+            }
+            next => format!("{} comes after {author} in the rotation", shown(next)),
+        }
     }
 
     /// Where the turn goes when `author` names `target`.

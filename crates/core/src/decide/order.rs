@@ -48,6 +48,11 @@ impl<'a> Order<'a> {
         self.rotation.next(name, &|name| self.is_skipped(name))
     }
 
+    /// The rotation's agents that are left out now.
+    pub(super) fn skipped_in_rotation(&self) -> impl Iterator<Item = &'a Name> {
+        self.rotation.members().filter(|name| self.is_skipped(name))
+    }
+
     /// `wanted` itself, or the next after it when it is skipped.
     pub(super) fn seat(&self, wanted: &'a Name) -> Option<&'a Name> {
         if self.is_skipped(wanted) { self.next(wanted) } else { Some(wanted) }

@@ -96,7 +96,11 @@ pub(crate) fn diagnostics(
             line: lines.number(open.at),
             code: open.code,
             message: format!("this {} is never closed: sections below it are not seen", open.what),
-            hint: format!("close it with a line `{}`", open.closer),
+            // Backticks around backticks would be told apart by nobody.
+            hint: match open.closer.contains('`') {
+                true => format!("close it with a line of {} backticks: {}", open.closer.len(), open.closer),
+                false => format!("close it with a line `{}`", open.closer),
+            },
         });
     }
     for block in &scan.code {

@@ -130,17 +130,17 @@ impl Desk {
                         .hint("`loop up` in the repository makes its loop known")
                     })
             }
-            None => match loops.as_slice() {
-                [only] => Ok(only.clone()),
-                [] => Err(Problem::new(StatusCode::NOT_FOUND, "no-loop", "no loop is known here")
-                    .hint("`loop init` and `loop up` in a repository start one")),
-                several => Err(Problem::new(
-                    StatusCode::CONFLICT,
-                    "which-loop",
-                    format!("{} loops are known here; say which one is meant", several.len()),
-                )
-                .hint("add \"repo\": the path of the repository")),
-            },
+            None => {
+                // A loop that is down is not worked on: it is meant only where no other one is.
+                let up: Vec<&LoopRow> = loops.iter().filter(|row| row.up).collect();
+                match (up.as_slice(), loops.as_slice()) {
+                    ([only], _) => Ok((*only).clone()),
+                    (_, [only]) => Ok(only.clone()),
+                    (_, []) => Err(Problem::new(StatusCode::NOT_FOUND, "no-loop", "no loop is known here")
+                        .hint("`loop init` and `loop up` in a repository start one")),
+                    (_, several) => Err(which_loop(several)),
+                }
+            }
         }
     }
 
@@ -160,4 +160,17 @@ impl Desk {
         .detail(plain(author).chars().take(80).collect::<String>())
         .hint(format!("the names of this loop: {}", names.join(", "))))
     }
+}
+
+/// More than one loop may be meant: which ones there are, and how to say which.
+fn which_loop(loops: &[LoopRow]) -> Problem {
+    let line = |row: &LoopRow| {
+        let mark = if row.up { "up" } else { "down" };
+        let folder = row.worktree.display().to_string();
+        format!("{} in {} ({mark})", plain(&row.slug), plain(&folder))
+    };
+    let title = format!("{} loops are known here; say which one is meant", loops.len());
+    Problem::new(StatusCode::CONFLICT, "which-loop", title)
+        .detail(loops.iter().map(line).collect::<Vec<_>>().join("; "))
+        .hint("add \"repo\": the path of the repository; or take the others down (`loop down` in each)")
 }

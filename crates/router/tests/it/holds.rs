@@ -254,3 +254,25 @@ async fn a_router_that_nothing_could_find_stops() {
     world.start().await;
     assert!(state.join("router.json").exists());
 }
+
+#[tokio::test]
+async fn where_nobody_can_be_told_nobody_is_said_to_have_been() {
+    let world =
+        World::with(&config(&["CC", "Codex"], "pass: any"), |options| options.tell.command = None).await;
+    world.woken("CC", 1).await;
+    world.turn("CC", "stuck", "REVIEW-BLOCKED: no key");
+    world.state("blocked", "no key").await;
+    world.steer("resume", json!({})).await;
+    world.woken("CC", 2).await;
+    world.turn("CC", "done", "REVIEW-PASS");
+    world.state("passed", "").await;
+    world.settle().await;
+    assert!(world.events("told").await.is_empty());
+    let untold = world.events("untold").await;
+    assert_eq!(untold.len(), 1, "{untold:?}");
+    assert!(untold[0].starts_with("nobody was told: no `tell:` is configured"), "{untold:?}");
+    // And what ended it is said once.
+    let decision = world.events("decision").await.pop().unwrap();
+    assert_eq!(decision.matches("passed").count(), 1, "{decision}");
+    assert_eq!(decision.matches("unverified").count(), 1, "{decision}");
+}

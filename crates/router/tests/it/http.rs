@@ -95,8 +95,14 @@ async fn without_a_repository_there_must_be_exactly_one_loop() {
     let other = world.sandbox.repo("other");
     world.open_loop(&other, "other-2", "main", &config(&["CC"], "")).await;
     let post = format!("POST {WEBHOOK}");
+    let (status, answer) = world.ring(json!({"author": "CC", "message": "x"})).await;
+    assert_eq!(status, 202, "the other one is down: {answer}");
+    world.up("other-2").await;
     let document = problem(&raw(&world, request(&world, &post, &[], r#"{"author":"CC"}"#)).await, 409);
-    assert!(document["hint"].as_str().unwrap().contains("repo"), "{document}");
+    let hint = document["hint"].as_str().unwrap();
+    assert!(hint.contains("repo") && hint.contains("loop down"), "{document}");
+    let folder = other.path().canonicalize().unwrap();
+    assert!(document["detail"].as_str().unwrap().contains(folder.to_str().unwrap()), "{document}");
     let store = world.store().await;
     store.end_loop("other-2", jiff::Timestamp::now()).await.unwrap();
     store.end_loop(ID, jiff::Timestamp::now()).await.unwrap();

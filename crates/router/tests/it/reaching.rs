@@ -296,7 +296,7 @@ async fn a_person_is_told_once_and_answers_with_a_section() {
 
 #[tokio::test]
 async fn where_nobody_can_be_told_the_wake_waits_and_says_whose_turn_it_is() {
-    let world = World::with(WITH_A_PERSON, |_| {}).await;
+    let world = World::with(WITH_A_PERSON, |options| options.tell.command = None).await;
     world.woken("CC", 1).await;
     world.turn("CC", "built it", "");
     world.ring_here("CC").await;

@@ -57,6 +57,7 @@ impl World {
         let mut options = Options::new(state, key, GitEnv::from_vars(sandbox.env()));
         options.listen = ([127, 0, 0, 1], 0).into();
         options.agent_env = sandbox.env_text();
+        options.tell.command = Some(vec!["/bin/true".to_owned()]);
         options.look = Duration::from_millis(20);
         options.quiet = Duration::from_millis(120);
         options.sweep = Duration::from_secs(3600);

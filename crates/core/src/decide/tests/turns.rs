@@ -125,6 +125,10 @@ fn skipped_agents_are_left_out() {
     assert_eq!(skipping("", &["CC"]), "wake Codex");
     assert_eq!(skipping("CC", &["Codex"]), "wake OC");
     assert_eq!(skipping("CC", &["Codex", "OC"]), "wake CC");
+    let left = Scene::new("CC Codex OC", "CC")
+        .facts(|facts| facts.skipped = [name("Codex"), name("OC")].into())
+        .decided();
+    insta::assert_snapshot!(left.decision.reason(), @"nobody else is left (Codex, OC are skipped)");
     assert_eq!(skipping("CC > Codex", &["Codex"]), "wake OC");
     assert_eq!(skipping("CC > OC", &["OC"]), "wake Codex");
     assert_eq!(skipping("Dana > Codex", &["Codex"]), "wake OC");

@@ -39,6 +39,12 @@ fn a_clean_file_has_none() {
 }
 
 #[test]
+fn a_fence_is_not_wrapped_in_more_backticks() {
+    check_words("## CC: a\n\n`````\nx\n", &["close it with a line of 5 backticks: `````"]);
+    check_words("## CC: a\n\n~~~~\nx\n", &["close it with a line `~~~~`"]);
+}
+
+#[test]
 fn headings() {
     check("## Findings: none", &["1 unknown-agent"]);
     check("## Findings", &[]);
