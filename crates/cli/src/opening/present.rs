@@ -42,7 +42,7 @@ pub(crate) async fn look(world: &World, client: &Client, here: &mut Here) -> Res
             let said = format!("there is a loop here already, and nothing was changed. {}", plain(&text));
             let next = match (&elsewhere, &observed.decided.decision) {
                 (Some(row), _) if row.id == *id => {
-                    format!("`git switch {}` goes to where it lives", row.branch)
+                    format!("`git switch {}` goes to where it lives", shell_words::quote(&row.branch))
                 }
                 (_, Decision::Passed { .. }) => {
                     "`loop archive` puts it away; then `loop init` opens the next one".to_owned()
