@@ -79,7 +79,7 @@ fn claude_code_asks_in_its_turn_and_a_person_answers() {
     eventually("a person to be told", LONG, || {
         let log = shop.run(&["log"]);
         let told =
-            log.lines().any(|line| line.contains("  told  ") && line.contains("asks for a permission"));
+            log.lines().any(|line| line.contains("  person  ") && line.contains("asks for a permission"));
         if told { Ok(()) } else { Err(story(&shop, &model)) }
     });
     assert!(!stage.sandbox.root().join("asked").exists(), "{}", story(&shop, &model));

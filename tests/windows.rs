@@ -1,7 +1,7 @@
 //! Agents in real tmux windows, from `loop init` to `loop archive`.
 
-use loop_testkit::{eventually, require_tool};
 use loop_testkit::script::{Script, Step};
+use loop_testkit::{eventually, require_tool};
 
 use crate::stage::{Stage, commit, pass, review, sh, turn, work, write_line};
 

@@ -74,6 +74,17 @@ fn a_directory() {
 }
 
 #[test]
+fn a_pipe_is_not_waited_for() {
+    let bench = Bench::new();
+    let repo = bench.opened("shop", CAST);
+    fs::remove_file(repo.path().join("STATUS.md")).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(repo.path().join("STATUS.md")).status().unwrap();
+    assert!(made.success());
+    // Not compared with how everything was before: reading it all would wait for the pipe too.
+    bench.run(repo.path(), &["check"]).check(1, &["STATUS.md is no file", "next: put a file in its place"]);
+}
+
+#[test]
 fn a_link_out_of_the_repository() {
     let bench = Bench::new();
     let repo = bench.opened("shop", CAST);

@@ -34,6 +34,8 @@ struct Watch {
     asks_since: Option<Instant>,
     /// Whether it met a usage limit since it was woken.
     limited: bool,
+    /// Whether what a person must do stands with the delivery.
+    remarked: bool,
 }
 
 impl Desk {
@@ -109,6 +111,7 @@ impl Desk {
         if !matches!(presence, Presence::Asks { .. }) {
             watch.asks_since = None;
         }
+        self.remark(delivery, watch, &presence).await?;
         // Where nobody can tell when it has finished, it works until its section comes.
         let is_blind = reached.as_ref().is_some_and(|reached| !reached.transport.tells_idle());
         match &presence {
@@ -156,6 +159,24 @@ impl Desk {
                 Ok(())
             }
         }
+    }
+
+    /// What the agent asks of a person stands with its delivery as long as it asks, for `loop status`.
+    async fn remark(
+        &self,
+        delivery: &Delivery,
+        watch: &mut Watch,
+        presence: &Presence,
+    ) -> Result<(), StoreError> {
+        let reason = match presence {
+            Presence::Asks { .. } | Presence::Limited(_) => Some(describe(&delivery.agent, presence)),
+            _ => None,
+        };
+        if reason.is_some() && reason != delivery.reason || reason.is_none() && watch.remarked {
+            self.store.remark(&delivery.id, reason.as_deref()).await?;
+        }
+        watch.remarked = reason.is_some();
+        Ok(())
     }
 
     async fn works(&self, delivery: &Delivery, passed: Duration) -> Result<(), StoreError> {

@@ -61,7 +61,7 @@ pub struct News {
     pub loop_id: Option<String>,
     /// When.
     pub at: Timestamp,
-    /// `turn`, `decision`, `delivery`, `told`, `steer`, `verify`, `router`.
+    /// `turn`, `decision`, `delivery`, `told`, `untold`, `person`, `steer`, `verify`, `router`.
     pub kind: String,
     /// In words.
     pub text: String,

@@ -119,6 +119,10 @@ impl Desk {
         // `held: …` says its title already.
         let said = if text.starts_with(title) { text.to_owned() } else { format!("{title}: {text}") };
         if self.options.tell.command.is_none() {
+            if matches!(title, "waiting" | "dead") {
+                // A decision is in the log already; this would stand nowhere else.
+                self.say(Some(&row.id), "person", &said).await?;
+            }
             return self.note_untold(row).await;
         }
         self.say(Some(&row.id), "told", &said).await?;

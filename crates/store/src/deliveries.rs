@@ -141,6 +141,24 @@ impl Store {
         self.settle("put a delivery off", work.await)
     }
 
+    /// Says what stands in the way of a delivery that is out, or (`None`) that nothing does any more; its state stays,
+    /// and the ledger has no line of it. One that is not out is left alone.
+    ///
+    /// # Errors
+    /// Fails when the store cannot be written to.
+    pub async fn remark(&self, id: &str, reason: Option<&str>) -> Result<(), StoreError> {
+        let work = async {
+            let mut transaction = self.begin_light().await?;
+            if ledger::load(&mut transaction, id).await?.delivery.state.is_out() {
+                let query = sqlx::query("UPDATE deliveries SET reason = ?2 WHERE id = ?1");
+                query.bind(id).bind(reason).execute(&mut *transaction).await?;
+                transaction.commit().await?;
+            }
+            Ok(())
+        };
+        self.settle("remark on a delivery", work.await)
+    }
+
     /// Gives a claim back without any other change.
     ///
     /// # Errors

@@ -34,14 +34,15 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) async fn run(world: &World, args: Args) -> Done {
-    let file = args.file.unwrap_or_else(|| PathBuf::from("STATUS.md"));
-    let config_file = args.config.unwrap_or_else(|| file.with_file_name(CONFIG_FILE));
+    let beside = args.file.as_deref().map(|file| file.with_file_name(CONFIG_FILE));
+    let config_file = args.config.or(beside).unwrap_or_else(|| PathBuf::from(CONFIG_FILE));
     let shown = config_file.display().to_string();
     let text = std::fs::read_to_string(&config_file).map_err(|error| {
         Failure::users(anyhow::Error::new(error).context(format!("cannot read {shown}")))
             .next("name the loop.yaml with --config")
     })?;
     let config = Config::parse(&text, &shown, &world.settings.kinds).map_err(Failure::say)?;
+    let file = args.file.unwrap_or_else(|| config_file.with_file_name(&config.status_file));
     let report = match read(&file)? {
         None => Report::idle(),
         Some(bytes) => {
@@ -83,6 +84,10 @@ fn read(file: &Path) -> Result<Option<Vec<u8>>, Failure> {
                 .next("put a file in its place"));
         }
     }
+    // A pipe or a device would be waited for, perhaps for ever.
+    if std::fs::metadata(file).is_ok_and(|target| !target.is_file()) {
+        return Err(Failure::say(format!("{shown} is no file")).next("put a file in its place"));
+    }
     match std::fs::read(file) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) => Err(Failure::users(anyhow::Error::new(error).context(format!("cannot read {shown}")))),
@@ -101,12 +106,14 @@ pub(crate) fn words(report: &Report) -> String {
         None => text.push_str("idle: there is no STATUS.md\n"),
         Some(decision) => {
             let who = decision.agent.as_ref().map(|agent| format!(" {agent}")).unwrap_or_default();
-            text.push_str(&format!(
-                "{}: {}{who}: {}\n",
-                report.state,
-                decision.kind,
-                plain(&decision.reason)
-            ));
+            let kind = if decision.kind == report.state {
+                String::new()
+            } else {
+                format!("{}{who}: ", decision.kind)
+            };
+            let reason = plain(&decision.reason);
+            let reason = reason.strip_prefix(&format!("{}: ", report.state)).unwrap_or(&reason);
+            text.push_str(&format!("{}: {kind}{reason}\n", report.state));
         }
     }
     for turn in &report.turns {

@@ -20,7 +20,7 @@ pub(crate) struct Args {
     /// The agent
     pub(crate) name: String,
     /// What was done: the summary of the section and the subject of the commit
-    #[arg(short, long, value_name = "TEXT")]
+    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) message: String,
     /// The body of the section: a file, or `-` for standard input
     #[arg(long, value_name = "FILE")]

@@ -73,7 +73,7 @@ async fn follow(world: &World, mut after: i64) -> Done {
         let recorded = client.store.loop_row(&row.id).await?.map(|row| row.state);
         for event in client.store.events(&row.id, after, 1000).await? {
             after = event.id;
-            if matches!(event.kind.as_str(), "turn" | "decision" | "delivery" | "told") {
+            if matches!(event.kind.as_str(), "turn" | "decision" | "delivery" | "told" | "person") {
                 output::line(format!("{:9} {}", event.kind, plain(&event.text)));
             }
         }

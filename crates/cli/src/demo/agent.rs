@@ -52,7 +52,8 @@ exit $failed
 /// Runs one headless turn, or a window that waits for its turns.
 pub(crate) fn run(world: &World, name: &str, turn: Option<&str>) -> Done {
     if turn.is_some() {
-        return take_turn(world, name);
+        return take_turn(world, name)
+            .map(|done| if done.is_some() { DONE } else { ExitCode::from(NOTHING) });
     }
     window(world, name)
 }
@@ -72,8 +73,9 @@ fn window(world: &World, name: &str) -> Done {
         said.push_str(&format!("> {line}\n"));
         show(&format!("✻ {name}"), &said, "working… (esc to interrupt)\n");
         let outcome = match take_turn(world, name) {
-            Ok(_) => "done.".to_owned(),
-            Err(failure) => format!("{failure:?}"),
+            Ok(Some(work)) => work.shown(),
+            Ok(None) => "it is not my turn.".to_owned(),
+            Err(failure) => failure.words(),
         };
         said.push_str(&format!("{outcome}\n"));
         show(name, &said, "❯ ");
@@ -88,22 +90,23 @@ fn show(title: &str, said: &str, last: &str) {
     let _ = write!(out, "\x1b]2;{title}\x07\x1b[2J\x1b[H{said}\n{last}").and_then(|()| out.flush());
 }
 
-/// The skill's steps: `loop turn`, work, `loop commit`.
-fn take_turn(world: &World, name: &str) -> Done {
+/// The skill's steps: `loop turn`, work, `loop commit`. `None`: it is not this agent's turn.
+fn take_turn(world: &World, name: &str) -> Result<Option<Work>, Failure> {
     let asked = Command::new(&world.exe)
         .args(["turn", name, "--json"])
         .output()
         .map_err(|error| Failure::ours(anyhow::Error::new(error).context("cannot run loop turn")))?;
     let brief: Value = serde_json::from_slice(&asked.stdout).unwrap_or_default();
     if brief.get("your_turn").and_then(Value::as_bool) != Some(true) {
-        return Ok(ExitCode::from(NOTHING));
+        return Ok(None);
     }
     let work = match name {
         "Ada" => ada(&brief)?,
         "Rex" => rex()?,
         _ => tess()?,
     };
-    commit(world, name, &work)
+    commit(world, name, &work)?;
+    Ok(Some(work))
 }
 
 /// What an agent puts into its section.
@@ -113,6 +116,15 @@ struct Work {
     body: String,
     to: Option<&'static str>,
     pass: bool,
+}
+
+impl Work {
+    /// The turn as the agent's window tells it.
+    fn shown(&self) -> String {
+        let verdict = if self.pass { "\n  REVIEW-PASS" } else { "" };
+        let body: String = self.body.lines().map(|line| format!("\n  {line}")).collect();
+        format!("committed: {}{body}{verdict}", self.summary)
+    }
 }
 
 fn ada(brief: &Value) -> Result<Work, Failure> {
@@ -176,7 +188,7 @@ fn tess() -> Result<Work, Failure> {
     })
 }
 
-fn commit(world: &World, name: &str, work: &Work) -> Done {
+fn commit(world: &World, name: &str, work: &Work) -> Result<(), Failure> {
     let mut command = Command::new(&world.exe);
     command.args(["commit", name, "-m", &work.summary, "--body", "-"]);
     if let Some(to) = work.to {
@@ -196,7 +208,7 @@ fn commit(world: &World, name: &str, work: &Work) -> Done {
     }
     let output = child.wait_with_output().map_err(Failure::ours)?;
     if output.status.success() {
-        return Ok(DONE);
+        return Ok(());
     }
     Err(Failure::say(String::from_utf8_lossy(&output.stderr).into_owned()))
 }

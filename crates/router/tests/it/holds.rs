@@ -276,3 +276,23 @@ async fn where_nobody_can_be_told_nobody_is_said_to_have_been() {
     assert_eq!(decision.matches("passed").count(), 1, "{decision}");
     assert_eq!(decision.matches("unverified").count(), 1, "{decision}");
 }
+
+#[tokio::test]
+async fn what_an_agent_asks_in_the_middle_of_its_turn_is_for_a_person_as_long_as_it_asks() {
+    let world = World::two().await;
+    world.woken("CC", 1).await;
+    let asks = Presence::Asks { says: "may I?".to_owned(), press: String::new() };
+    world.fake.set(ID, "CC", asks);
+    let you = world
+        .until("a word for a person", || async {
+            loop_router::for_a_person(&world.deliveries().await).ok_or(world.ledger().await)
+        })
+        .await;
+    assert_eq!(you, "CC asks: may I?");
+    world.fake.set(ID, "CC", Presence::Busy);
+    world
+        .until("nothing for a person", || async {
+            loop_router::for_a_person(&world.deliveries().await).map_or(Ok(()), Err)
+        })
+        .await;
+}
