@@ -137,7 +137,7 @@ async fn place(world: &World, row: &LoopRow, agent: &Agent, session: &SessionRow
         "exec" => "headless, one run per turn".to_owned(),
         "command" => "your program, one call per wake".to_owned(),
         "wait" => format!("in `loop wait {}`", agent.name),
-        "person" => "a person, told by your `tell:`".to_owned(),
+        "person" => "a person".to_owned(),
         other => other.to_owned(),
     }
 }
