@@ -30,16 +30,19 @@ impl std::ops::AddAssign for Tally {
 /// Reads the output of `cargo test`, line by line, and counts.
 ///
 /// libtest has no stable machine format, so its lines are read as a person reads them, with two precautions: a
-/// result counts only when it accounts for every test that its suite announced (the captured output of a failing
-/// test may quote such a line), and a suite that announces tests and never gives a result (it crashed) has failed.
+/// result counts only when it accounts for every test that its suite announced, and not for one that the captured
+/// output of a failing test quotes (a test may run itself once more elsewhere); and a suite that announces tests and never gives a result (it crashed) has failed.
 #[derive(Debug, Default)]
 pub(crate) struct Reader {
     tally: Tally,
     failures: Vec<String>,
     skips: Vec<String>,
-    open: Option<Suite>,
+    /// The suite under way, and behind it those that the captured output of a failing test quotes.
+    open: Vec<Suite>,
     /// The program that the newest `Running` line named.
     program: String,
+    /// Whether no suite was announced since that line.
+    fresh: bool,
 }
 
 #[derive(Debug)]
@@ -57,15 +60,21 @@ impl Reader {
         } else if let Some(program) = trimmed.strip_prefix("Running ").or(trimmed.strip_prefix("Doc-tests "))
         {
             self.program = program.to_owned();
+            self.fresh = true;
         } else if let Some(announced) = announced(line) {
-            self.close_crashed();
-            self.open = Some(Suite { program: self.program.clone(), announced });
+            if self.fresh {
+                self.close_crashed();
+            }
+            self.fresh = false;
+            self.open.push(Suite { program: self.program.clone(), announced });
         } else if let Some(result) = result(line) {
             let complete =
                 |suite: &Suite| suite.announced == result.tally.passed + result.tally.failed + result.ignored;
-            if self.open.as_ref().is_some_and(complete) {
-                self.open = None;
-                self.tally += result.tally;
+            if self.open.last().is_some_and(complete) {
+                self.open.pop();
+                if self.open.is_empty() {
+                    self.tally += result.tally;
+                }
             }
         } else if let Some(name) =
             line.strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ... FAILED"))
@@ -90,7 +99,7 @@ impl Reader {
     }
 
     fn close_crashed(&mut self) {
-        if let Some(suite) = self.open.take() {
+        if let Some(suite) = self.open.drain(..).next() {
             self.tally.failed += 1;
             self.failures.push(format!("{} ended without a result", suite.program));
         }
@@ -142,6 +151,20 @@ mod tests {
     }
 
     #[test]
+    fn a_suite_quoted_by_a_failing_test_is_not_counted() {
+        let quoted = "     Running unittests (target/debug/deps/a)\n\
+             running 2 tests\n\
+             test a ... FAILED\n\
+             running 1 test\n\
+             test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 9 filtered out; finished in 0.01s\n\
+             test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.01s\n\
+                  Running unittests (target/debug/deps/b)\n\
+             running 1 test\n\
+             test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.01s\n";
+        assert_eq!(read(quoted, false).0, tally(2, 1, 0));
+    }
+
+    #[test]
     fn outputs_are_counted() {
         let cases: &[(&str, &str, bool, Tally, &[&str])] = &[
             ("nothing ran", "", true, tally(0, 0, 0), &[]),
@@ -170,7 +193,7 @@ mod tests {
             (
                 "a suite that crashed before another one",
                 "     Running tests/main.rs (target/debug/deps/e2e-0b)\nrunning 3 tests\ntest a ... ok\n\
-                 running 1 test\ntest b ... ok\n\
+                 \u{20}  Running tests/b.rs (target/debug/deps/b-0c)\nrunning 1 test\ntest b ... ok\n\
                  test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.01s\n",
                 false,
                 tally(1, 1, 0),

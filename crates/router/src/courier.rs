@@ -352,8 +352,13 @@ pub(crate) fn describe(agent: &Name, presence: &Presence) -> String {
         Presence::Starting => format!("{agent} is starting"),
         Presence::Idle => format!("{agent} is idle"),
         Presence::Busy => format!("{agent} is busy"),
-        Presence::Asks { says, press } if press.is_empty() => format!("{agent} asks: {says}"),
-        Presence::Asks { says, press } => format!("{agent} asks: {says} (press {press} in its window)"),
+        Presence::Asks { says, press } => {
+            // Profiles say it as the rest of a sentence (`asks for a permission`).
+            let colon = if says.starts_with("asks ") { "" } else { "asks: " };
+            let how =
+                if press.is_empty() { String::new() } else { format!(" (press {press} in its window)") };
+            format!("{agent} {colon}{says}{how}")
+        }
         Presence::Draft(_) => format!("somebody's draft stands in {agent}'s window; submit or clear it"),
         Presence::Limited(until) => format!("{agent} has met a usage limit: {until}"),
         Presence::Unknown(what) => format!("nobody can tell what {agent} does: {what}"),
@@ -367,6 +372,9 @@ pub fn needs_a_person(reason: &str) -> bool {
     [
         "`loop ",
         " asks: ",
+        " asks whether ",
+        " asks for ",
+        " asks to ",
         "somebody's draft",
         "usage limit",
         "not approved",
