@@ -79,12 +79,16 @@ async fn several_handles_wake_each_agent_once() {
 
 #[tokio::test]
 async fn several_processes_wake_each_agent_once() {
+    // Each of the processes runs this very test, and finds here that it is one of them.
+    if let (Ok(url), Ok(who)) = (std::env::var(URL), std::env::var(WHO)) {
+        return child(&url, &who).await;
+    }
     let folder = Folder::new();
     let store = prepare(&folder).await;
     let children: Vec<_> = (0..3)
         .map(|number| {
             Command::new(std::env::current_exe().unwrap())
-                .args(["processes::child", "--exact", "--ignored", "--nocapture"])
+                .args(["processes::several_processes_wake_each_agent_once", "--exact", "--nocapture"])
                 .env(URL, folder.url())
                 .env(WHO, format!("process {number}"))
                 .stdout(Stdio::piped())
@@ -102,13 +106,10 @@ async fn several_processes_wake_each_agent_once() {
     agree(&store, typed).await;
 }
 
-/// What a child process does; run by the test above.
-#[tokio::test]
-#[ignore = "a part of several_processes_wake_each_agent_once"]
-async fn child() {
-    let (Ok(url), Ok(who)) = (std::env::var(URL), std::env::var(WHO)) else { return };
-    let store = Store::open(&url).await.unwrap();
-    let typed = work(&store, &who).await;
+/// What each of the processes does.
+async fn child(url: &str, who: &str) {
+    let store = Store::open(url).await.unwrap();
+    let typed = work(&store, who).await;
     let lines: String = typed.iter().map(|id| format!("\ntyped {id}")).collect();
     println!("{lines}");
     store.close().await;
