@@ -134,7 +134,7 @@ impl Cast {
         };
         if let Some(row) = here.row.as_ref().filter(|row| row.branch != *branch) {
             return Err(Failure::say(format!("the loop lives on {}, and you are on {branch}", row.branch))
-                .next(format!("`git switch {}`, then again", row.branch)));
+                .next(format!("`git switch {}`, then again", shell_words::quote(&row.branch))));
         }
         let Blob::File(committed) = repo.blob(tip, CONFIG_FILE)? else {
             return Err(Failure::say(format!("there is no loop.yaml on {branch}"))

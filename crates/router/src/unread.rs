@@ -128,9 +128,10 @@ pub(crate) fn gone(row: &LoopRow, error: &ReadError) -> Option<(String, String)>
             Some((
                 format!("the working tree {worktree} {what}"),
                 format!(
-                    "put it back (`git worktree add {worktree} {}`), and the loop goes on by itself; or \
+                    "put it back (`git worktree add {} {}`), and the loop goes on by itself; or \
                      `loop down --all` forgets it",
-                    row.branch
+                    shell_words::quote(&worktree.to_string()),
+                    shell_words::quote(&row.branch)
                 ),
             ))
         }

@@ -187,10 +187,10 @@ pub(crate) fn on_the_loops_branch(here: &Here) -> Result<(), Failure> {
         Some(branch) if branch == row.branch => Ok(()),
         Some(branch) => {
             Err(Failure::say(format!("this is branch {branch}; the loop lives on {}", row.branch))
-                .next(format!("`git switch {}`, then again", row.branch)))
+                .next(format!("`git switch {}`, then again", shell_words::quote(&row.branch))))
         }
         None => Err(Failure::say(format!("HEAD is detached; the loop lives on {}", row.branch))
-            .next(format!("`git switch {}`, then again", row.branch))),
+            .next(format!("`git switch {}`, then again", shell_words::quote(&row.branch)))),
     }
 }
 

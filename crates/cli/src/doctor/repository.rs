@@ -60,7 +60,7 @@ pub(super) fn repository(here: &Here, report: &mut Report) {
         Some(row) if head.branch() != Some(row.branch.as_str()) => Check::not_ok(
             "loop",
             format!("it lives on {}, and what is checked out is another branch", row.branch),
-            format!("`git switch {}`", row.branch),
+            format!("`git switch {}`", shell_words::quote(&row.branch)),
         ),
         Some(row) => Check::ok(
             "loop",
