@@ -29,7 +29,7 @@ const TESTKIT: &str = "loop-testkit";
 const OWNED: &[(&str, &[&str])] = &[
     ("anyhow", &["loop-cli", "xtask"]),
     ("git2", &["loop-git"]),
-    ("sqlx", &["loop-store"]),
+    ("sqlx", &["loop-store", "loop-watch"]),
     ("axum", &["loop-router", "loop-bridge"]),
     ("clap", &["loop-cli"]),
 ];

@@ -5,6 +5,7 @@
 //! ([`Profile::parse`]), or an agent's entry in `loop.yaml`.
 
 mod read;
+mod records;
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -15,6 +16,7 @@ use crate::config::ConfigError;
 use crate::config::Permissions;
 
 pub(crate) use read::{FIELDS, field};
+pub use records::{Records, RecordsFormat, TimeUnit};
 
 /// One kind that is built in.
 #[derive(Debug, Clone, Copy)]
@@ -114,6 +116,13 @@ pub struct Profile {
     /// Program and arguments started in a window; empty: must come from `command`.
     #[serde(default)]
     pub start: Vec<String>,
+    /// The same for a new conversation whose id loop chooses, a UUID that is filled in for `{session}`; empty: the
+    /// CLI chooses.
+    #[serde(default)]
+    pub start_as: Vec<String>,
+    /// The same for a window that reopens the conversation `{session}`; empty: it cannot.
+    #[serde(default)]
+    pub resume: Vec<String>,
     /// Variables set for the agent.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
@@ -152,6 +161,20 @@ pub struct Profile {
     /// Launch flags by permission (`ask`, `edits`, `all`), appended to `start` and `headless`.
     #[serde(default)]
     pub permissions: BTreeMap<String, Vec<String>>,
+    /// Program and arguments in front of a command that is to run as the agent's own shell tool runs one, in its
+    /// sandbox; the flags of its permissions stand where `{flags}` stands. Empty: it has no sandbox of its own.
+    #[serde(default)]
+    pub sandbox: Vec<String>,
+    /// Where its CLI records its conversations.
+    #[serde(default)]
+    pub records: Option<Records>,
+    /// Whose form its turn hooks have (`claude-code`, `codex`, …): what `loop init --turn-hooks` installs.
+    #[serde(default)]
+    pub turn_hooks: Option<String>,
+    /// The dialogs, by the names of their rules, that are answered with the rule's keys while it starts. None is
+    /// answered that is not named here.
+    #[serde(default)]
+    pub answers: Vec<String>,
 }
 
 impl Profile {
@@ -183,6 +206,8 @@ impl Profile {
             seen_on: Vec::new(),
             about: String::new(),
             start: Vec::new(),
+            start_as: Vec::new(),
+            resume: Vec::new(),
             env: BTreeMap::new(),
             pass_env: Vec::new(),
             transport: Vec::new(),
@@ -196,6 +221,10 @@ impl Profile {
             headless_resume: Vec::new(),
             conversation: None,
             permissions: BTreeMap::new(),
+            sandbox: Vec::new(),
+            records: None,
+            turn_hooks: None,
+            answers: Vec::new(),
         }
     }
 }
@@ -245,7 +274,7 @@ pub struct Signs {
 }
 
 /// One sign on the screen.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
     /// Where to look.
@@ -259,6 +288,12 @@ pub struct Rule {
     /// What a person presses, where it is a dialog.
     #[serde(default)]
     pub press: String,
+    /// The dialog's name in [`Profile::answers`] (`trust`); empty: only a person answers it.
+    #[serde(default)]
+    pub name: String,
+    /// The keys, as tmux names them, that answer it where the user says so.
+    #[serde(default)]
+    pub keys: Vec<String>,
 }
 
 /// Where a rule looks. Lines that are blank at the end of the screen do not count.

@@ -47,6 +47,23 @@ impl Agent {
             None if self.profile.start.is_empty() => {}
             None => lines.push(format!("{who} runs {}", shown(&self.profile.start))),
         }
+        if self.command.is_none() && differs(&self.profile.start_as, |base| &base.start_as, &usual) {
+            lines.push(format!("{who} runs, in a new conversation, {}", shown(&self.profile.start_as)));
+        }
+        if self.command.is_none() && differs(&self.profile.resume, |base| &base.resume, &usual) {
+            lines.push(format!("{who} runs, to go on, {}", shown(&self.profile.resume)));
+        }
+        if differs(&self.profile.sandbox, |base| &base.sandbox, &usual) {
+            lines.push(format!("{who} is proved with {}", shown(&self.profile.sandbox)));
+        }
+        if !self.profile.answers.is_empty() {
+            lines.push(format!("{who} has these dialogs answered: {}", self.profile.answers.join(", ")));
+        }
+        if let Some(records) = &self.profile.records
+            && usual.as_ref().is_none_or(|base| base.records.as_ref() != Some(records))
+        {
+            lines.push(format!("{who} is watched in {}", records.at.join(", ")));
+        }
         if differs(&self.profile.headless, |base| &base.headless, &usual) {
             lines.push(format!("{who} runs, headless, {}", shown(&self.profile.headless)));
         }

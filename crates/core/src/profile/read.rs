@@ -10,11 +10,13 @@ use crate::screen::{Group, checked_regex};
 
 /// The fields of a profile that an agent's entry may override. `env` and `permissions` are the agent's own words
 /// there: `env` adds, and `permissions` is a profile field only where it is a map.
-pub(crate) const FIELDS: [&str; 16] = [
+pub(crate) const FIELDS: [&str; 22] = [
     "version",
     "seen_on",
     "about",
     "start",
+    "start_as",
+    "resume",
     "pass_env",
     "transport",
     "invoke",
@@ -27,10 +29,14 @@ pub(crate) const FIELDS: [&str; 16] = [
     "headless_resume",
     "conversation",
     "permissions",
+    "sandbox",
+    "records",
+    "turn_hooks",
+    "answers",
 ];
 
 const SIGNS: [&str; 7] = ["ready", "busy", "blocked", "limited", "composer", "wrapped", "placeholder"];
-const RULE: [&str; 4] = ["in", "matches", "says", "press"];
+const RULE: [&str; 6] = ["in", "matches", "says", "press", "name", "keys"];
 const LEVELS: [&str; 3] = ["ask", "edits", "all"];
 
 /// The longest pause between text and submit key that makes sense.
@@ -100,6 +106,8 @@ pub(crate) fn field(
         "seen_on" => profile.seen_on = source.texts(node, what)?,
         "about" => profile.about = source.text(node, what)?,
         "start" => profile.start = program(source, node, what)?,
+        "start_as" => profile.start_as = program(source, node, what)?,
+        "resume" => profile.resume = program(source, node, what)?,
         "pass_env" => profile.pass_env = source.texts(node, what)?,
         "transport" => profile.transport = transports(source, node)?,
         "invoke" => profile.invoke = invocation(source, node)?,
@@ -110,7 +118,7 @@ pub(crate) fn field(
             }
         }
         "settle_ms" => profile.settle_ms = whole_number(source, node, what, MAX_SETTLE_MS)? as u64,
-        "submit" => profile.submit = key_name(source, node)?,
+        "submit" => profile.submit = key_name(source, node, what)?,
         "signs" => signs(source, node, profile)?,
         "skills" => {
             let folders: Result<_, _> =
@@ -120,6 +128,12 @@ pub(crate) fn field(
         "headless" => profile.headless = program(source, node, what)?,
         "headless_resume" => profile.headless_resume = program(source, node, what)?,
         "conversation" => profile.conversation = optional_regex(source, node, what, Group::Needed)?,
+        "sandbox" => profile.sandbox = program(source, node, what)?,
+        "records" if node.is_off() => profile.records = None,
+        "records" => profile.records = Some(super::records::read(source, node)?),
+        "turn_hooks" if node.is_off() => profile.turn_hooks = None,
+        "turn_hooks" => profile.turn_hooks = Some(source.text(node, what)?),
+        "answers" => profile.answers = answers(source, node, profile)?,
         "permissions" => {
             for (level, flags) in source.map(node, what)? {
                 if !LEVELS.contains(&level.text.as_str()) {
@@ -131,6 +145,17 @@ pub(crate) fn field(
         _ => return Err(source.unknown_key(key, &FIELDS, "")),
     }
     Ok(())
+}
+
+/// Names of dialogs that are to be answered: only those that a rule read so far has keys for.
+fn answers(source: &Source<'_>, node: &Node, profile: &Profile) -> Result<Vec<String>, ConfigError> {
+    let rules = profile.signs.blocked.iter().filter(|rule| !rule.name.is_empty() && !rule.keys.is_empty());
+    let known: Vec<&str> = rules.map(|rule| rule.name.as_str()).collect();
+    if known.is_empty() && !node.items().is_empty() {
+        let error = source.error(node.place, "this kind has no dialog that can be answered");
+        return Err(error.hint("only rules under `signs: {blocked: …}` with `name` and `keys` are"));
+    }
+    node.items().iter().map(|item| source.word(item, &known, "dialog").map(str::to_owned)).collect()
 }
 
 /// One transport, or several in order of preference.
@@ -180,8 +205,8 @@ fn invocation(source: &Source<'_>, node: &Node) -> Result<String, ConfigError> {
 }
 
 /// A key as tmux names it (`Enter`, `Tab`, `C-m`).
-fn key_name(source: &Source<'_>, node: &Node) -> Result<String, ConfigError> {
-    let name = source.text(node, "submit")?;
+fn key_name(source: &Source<'_>, node: &Node, what: &str) -> Result<String, ConfigError> {
+    let name = source.text(node, what)?;
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
     if name.is_empty() || name.starts_with('-') || !name.chars().all(plain) {
         let message = format!("`{name}` is no key");
@@ -224,7 +249,7 @@ fn rules(source: &Source<'_>, node: &Node) -> Result<Vec<Rule>, ConfigError> {
 fn rule(source: &Source<'_>, node: &Node) -> Result<Rule, ConfigError> {
     let Value::Map(entries) = &node.value else {
         let matches = regex(source, node, "rule", Group::Optional)?;
-        return Ok(Rule { place: Place::default(), matches, says: String::new(), press: String::new() });
+        return Ok(Rule { matches, ..Rule::default() });
     };
     source.only(entries, &RULE, "rule")?;
     let Some(matches) = entry(entries, "matches") else {
@@ -246,7 +271,13 @@ fn rule(source: &Source<'_>, node: &Node) -> Result<Rule, ConfigError> {
         },
     };
     let matches = regex(source, matches, "matches", Group::Optional)?;
-    Ok(Rule { place, matches, says: text("says")?, press: text("press")? })
+    let keys = match entry(entries, "keys") {
+        Some(node) => {
+            node.items().iter().map(|key| key_name(source, key, "keys")).collect::<Result<_, _>>()?
+        }
+        None => Vec::new(),
+    };
+    Ok(Rule { place, matches, says: text("says")?, press: text("press")?, name: text("name")?, keys })
 }
 
 fn optional_regex(
