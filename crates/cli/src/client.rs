@@ -103,6 +103,7 @@ impl RouterLine {
         }
         let http = reqwest::Client::builder()
             .no_proxy()
+            .tls_backend_preconfigured(loop_router::tls::unused())
             .connect_timeout(Duration::from_secs(2))
             .build()
             .map_err(Failure::ours)?;

@@ -29,6 +29,7 @@ mod seats;
 mod session;
 pub mod steer;
 pub mod tell;
+pub mod tls;
 mod unread;
 mod verify;
 mod watch;

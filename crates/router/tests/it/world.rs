@@ -64,6 +64,7 @@ impl World {
         options.first_pause = Duration::from_millis(5);
         options.transports = vec![("command".to_owned(), Arc::clone(&fake) as Arc<dyn Transport>)];
         change(&mut options);
+        loop_router::tls::provide();
         let http = reqwest::Client::builder().no_proxy().build().unwrap();
         let world = Self { sandbox, repo, fake, options, router: None, http };
         world.open_loop(&world.repo, ID, "main", config).await;
