@@ -44,7 +44,7 @@ pub(crate) fn answer(script: &ModelScript, conversation: &Conversation, at_ms: u
         .iter()
         .enumerate()
         .filter_map(|(at, item)| match item {
-            Item::User(text) => called(text, &script.skill).map(|name| (at, name)),
+            Item::User(text) => called(text, script).map(|name| (at, name)),
             Item::Model | Item::Result(_) => None,
         })
         .collect();
@@ -103,10 +103,12 @@ fn text_of(item: &Item) -> &str {
     }
 }
 
-/// The name behind a call of the skill: `/agent-loop CC`, `$agent-loop CC`, or as Claude Code wraps it.
+/// The name behind a call of the skill: `/agent-loop CC`, `$agent-loop CC`, as Claude Code wraps it, or as OpenCode
+/// leaves it, alone in the last line below the skill's body.
 ///
 /// Lists of skills quote such calls, so a call stands between blanks.
-pub(crate) fn called(text: &str, skill: &str) -> Option<String> {
+pub(crate) fn called(text: &str, script: &ModelScript) -> Option<String> {
+    let skill = script.skill.as_str();
     let wrapped = format!("<command-name>/{skill}</command-name>");
     if text.contains(&wrapped) {
         let (_, behind) = text.split_once("<command-args>")?;
@@ -119,7 +121,8 @@ pub(crate) fn called(text: &str, skill: &str) -> Option<String> {
             return words.next().map(str::to_owned);
         }
     }
-    None
+    let last = text.trim_end().lines().last().filter(|_| text.contains(&script.marker))?;
+    (last.split_whitespace().count() == 1).then(|| last.trim().to_owned())
 }
 
 #[cfg(test)]
@@ -156,8 +159,10 @@ mod tests {
             ("see /repo/.claude/skills/agent-loop SKILL.md", None),
             ("/agent-loop", None),
             ("/agent-loops CC", None),
+            ("BODY with `/agent-loop CC` in it\n\nOC\n", Some("OC")),
+            ("BODY\nhow it goes on", None),
         ] {
-            assert_eq!(called(text, "agent-loop").as_deref(), name, "{text}");
+            assert_eq!(called(text, &script()).as_deref(), name, "{text}");
         }
     }
 

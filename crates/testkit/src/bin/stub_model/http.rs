@@ -38,6 +38,13 @@ impl Response {
         };
         Self { status: 200, content_type: "text/event-stream", body: events.iter().map(event).collect() }
     }
+
+    /// Server-sent events without names, with the mark behind them that nothing follows.
+    pub(crate) fn chunks(chunks: &[serde_json::Value]) -> Self {
+        let chunk = |chunk: &serde_json::Value| format!("data: {chunk}\n\n");
+        let body = chunks.iter().map(chunk).chain(["data: [DONE]\n\n".to_owned()]).collect();
+        Self { status: 200, content_type: "text/event-stream", body }
+    }
 }
 
 /// One client's connection.
