@@ -9,6 +9,7 @@ mod demo;
 mod doctor;
 mod failure;
 mod giving_back;
+mod handover;
 mod here;
 mod kinds;
 mod launch;
@@ -22,7 +23,9 @@ mod scribe;
 mod section;
 mod settings;
 mod skills;
+mod starting;
 mod steering;
+mod waiting;
 mod world;
 
 use std::process::ExitCode;
@@ -57,6 +60,7 @@ fn main() -> ExitCode {
         Err(failure) => return failure.print(false),
     };
     let color = world.color_on_stderr;
+    loop_router::tls::provide();
     let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return Failure::ours(error).print(color),

@@ -27,6 +27,7 @@ pub(crate) mod resume;
 pub(crate) mod router;
 pub(crate) mod run;
 pub(crate) mod say;
+pub(crate) mod signal;
 pub(crate) mod skip;
 pub(crate) mod status;
 pub(crate) mod stop;
@@ -81,6 +82,7 @@ pub(crate) enum Command {
     Stop(stop::Args),
     Agents(agents::Args),
     Wait(wait::Args),
+    Signal(signal::Args),
     Archive(archive::Args),
     Hooks(hooks::Args),
     Uninstall(uninstall::Args),
@@ -119,6 +121,7 @@ pub(crate) async fn run(world: &World, cli: Cli) -> Done {
         Command::Stop(args) => stop::run(world, args).await,
         Command::Agents(args) => agents::run(world, args).await,
         Command::Wait(args) => wait::run(world, args).await,
+        Command::Signal(args) => signal::run(world, args).await,
         Command::Archive(args) => archive::run(world, args).await,
         Command::Hooks(args) => hooks::run(world, args).await,
         Command::Uninstall(args) => uninstall::run(world, args).await,
