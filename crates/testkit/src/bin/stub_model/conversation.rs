@@ -104,7 +104,7 @@ fn text_of(item: &Item) -> &str {
 }
 
 /// The name behind a call of the skill: `/agent-loop CC`, `$agent-loop CC`, as Claude Code wraps it, or as OpenCode
-/// leaves it, alone in the last line below the skill's body.
+/// leaves it, alone in the last line below the skill's body; or behind the words that do without a skill.
 ///
 /// Lists of skills quote such calls, so a call stands between blanks.
 pub(crate) fn called(text: &str, script: &ModelScript) -> Option<String> {
@@ -114,6 +114,9 @@ pub(crate) fn called(text: &str, script: &ModelScript) -> Option<String> {
         let (_, behind) = text.split_once("<command-args>")?;
         let (arguments, _) = behind.split_once("</command-args>")?;
         return arguments.split_whitespace().next().map(str::to_owned);
+    }
+    if let Some(behind) = text.strip_prefix("Run `loop turn ") {
+        return behind.split_once('`').map(|(name, _)| name.to_owned());
     }
     let mut words = text.split_whitespace();
     while let Some(word) = words.next() {
@@ -161,6 +164,7 @@ mod tests {
             ("/agent-loops CC", None),
             ("BODY with `/agent-loop CC` in it\n\nOC\n", Some("OC")),
             ("BODY\nhow it goes on", None),
+            ("Run `loop turn Gem` and follow it", Some("Gem")),
         ] {
             assert_eq!(called(text, &script()).as_deref(), name, "{text}");
         }

@@ -39,11 +39,17 @@ impl Response {
         Self { status: 200, content_type: "text/event-stream", body: events.iter().map(event).collect() }
     }
 
+    /// Server-sent events without names.
+    pub(crate) fn unnamed_events(events: &[serde_json::Value]) -> Self {
+        let body = events.iter().map(|event| format!("data: {event}\n\n")).collect();
+        Self { status: 200, content_type: "text/event-stream", body }
+    }
+
     /// Server-sent events without names, with the mark behind them that nothing follows.
     pub(crate) fn chunks(chunks: &[serde_json::Value]) -> Self {
-        let chunk = |chunk: &serde_json::Value| format!("data: {chunk}\n\n");
-        let body = chunks.iter().map(chunk).chain(["data: [DONE]\n\n".to_owned()]).collect();
-        Self { status: 200, content_type: "text/event-stream", body }
+        let mut response = Self::unnamed_events(chunks);
+        response.body.push_str("data: [DONE]\n\n");
+        response
     }
 }
 

@@ -1,11 +1,12 @@
 //! `loop-stub-model`: takes the model's place behind a real agent CLI, on loopback, by a script.
 //!
-//! It speaks Anthropic's Messages, OpenAI's Responses and chat completions, with and without events. Its address
-//! goes to stdout and, with `--address FILE`, into a file; every request goes to the log. It ends by itself: after
-//! `--minutes` (10), or with the request that is one more than `--requests` (2000).
+//! It speaks Anthropic's Messages, OpenAI's Responses and chat completions, and Google's generateContent, with and
+//! without events. Its address goes to stdout and, with `--address FILE`, into a file; every request goes to the
+//! log. It ends by itself: after `--minutes` (10), or with the request that is one more than `--requests` (2000).
 
 mod chat;
 mod conversation;
+mod gemini;
 mod http;
 mod messages;
 mod responses;
@@ -153,6 +154,7 @@ impl Model {
             ("POST", "/v1/messages") => Some((messages::read, messages::say)),
             ("POST", "/v1/responses") => Some((responses::read, responses::say)),
             ("POST", "/v1/chat/completions") => Some((chat::read, chat::speaker(&body))),
+            ("POST", path) => gemini::reader(path).map(|read| -> (Read, Say) { (read, gemini::say) }),
             _ => None,
         };
         let Some((read, say)) = dialect else {
