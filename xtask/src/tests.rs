@@ -16,6 +16,9 @@ const SUITES_LIMIT: Duration = Duration::from_secs(40 * 60);
 /// The names of all tests that drive a real agent from npm hold this word.
 const REAL_AGENT_TESTS: &str = "real_agents";
 
+/// The names of those that need every one of them begin with this.
+const ALL_TOGETHER: &str = "real_agents::all_together";
+
 /// Runs everything. Fails (exit code 1) when anything failed; what could not be run is counted as skipped and named.
 pub(crate) fn run(root: &Path, fast: bool) -> Result<ExitCode> {
     let mut report = Report::default();
@@ -61,6 +64,9 @@ fn suites(root: &Path, fast: bool, agents: &[(&RealAgent, PathBuf)], report: &mu
         let there = |agent: &RealAgent| agents.iter().any(|(other, _)| other.tests == agent.tests);
         for agent in REAL_AGENTS.iter().filter(|agent| !there(agent)) {
             tests.args(["--skip", agent.tests]);
+        }
+        if agents.len() < REAL_AGENTS.len() {
+            tests.args(["--skip", ALL_TOGETHER]);
         }
     }
     if agents.len() < REAL_AGENTS.len() && !fast {

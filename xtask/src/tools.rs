@@ -20,7 +20,7 @@ pub(crate) struct RealAgent {
 }
 
 /// Those that tests exist for.
-pub(crate) const REAL_AGENTS: [RealAgent; 2] = [
+pub(crate) const REAL_AGENTS: &[RealAgent] = &[
     RealAgent {
         about: "Claude Code",
         variable: "LOOP_TEST_CLAUDE",
@@ -36,6 +36,22 @@ pub(crate) const REAL_AGENTS: [RealAgent; 2] = [
         package: "@openai/codex",
         version: "0.171.0",
         program: "codex",
+    },
+    RealAgent {
+        about: "Gemini CLI",
+        variable: "LOOP_TEST_GEMINI",
+        tests: "real_agents::gemini",
+        package: "@google/gemini-cli",
+        version: "0.61.0",
+        program: "gemini",
+    },
+    RealAgent {
+        about: "Qwen Code",
+        variable: "LOOP_TEST_QWEN",
+        tests: "real_agents::qwen",
+        package: "@qwen-code/qwen-code",
+        version: "0.15.10",
+        program: "qwen",
     },
 ];
 
