@@ -20,10 +20,12 @@ pub mod manifest;
 pub mod name;
 pub mod plain;
 pub mod profile;
+pub mod records;
 pub mod rendezvous;
 pub mod report;
 pub mod rotation;
 pub mod screen;
+pub mod settle;
 pub mod status;
 pub mod task;
 

@@ -1,0 +1,447 @@
+//! Whether an agent has really finished its turn, from several witnesses.
+//!
+//! Three can tell, and each errs in its own way: the CLI's **turn hook** (it may never come, or come for a turn that
+//! goes on), its **records** (they lag, and a crash leaves them open), and its **screen** (it flickers, and shows what
+//! it likes). A *proof* is what the agent's own side says about this turn: the newest signal is `finished` and the
+//! records know of no later prompt, or the records say that the turn has ended after the wake and after the newest
+//! `started`. Signal and records of two different conversations prove nothing.
+//!
+//! The first row that holds decides:
+//!
+//! | what is seen | verdict |
+//! |---|---|
+//! | the process or window is gone | gone |
+//! | the screen shows a question; or hook or records tell of one, and nothing has happened since | asks |
+//! | the screen shows a usage limit; or the records tell of one, later than the wake | limited |
+//! | the screen is busy | working |
+//! | background work, by the newer of hook and records | working |
+//! | the records say that it works or asks, no later `finished` contradicts, and they are not *stale* | working |
+//! | a turn was started, no proof of its end, and the screen is not idle | working |
+//! | two of hook's proof, records' proof and idle screen agree, for [`STEADY`] and at least two looks | settled |
+//! | one of them alone, and nothing has moved for the whole quiet window | settled |
+//! | one of them alone, for less | quiet |
+//! | there is no window at all, and the records are still | quiet, then settled in the same way |
+//! | nothing of all this | unknown |
+//!
+//! Records are *stale* when they have not changed and the screen has been idle for two quiet windows: what a crash or
+//! a killed sub-agent left open must not keep a loop waiting for ever. An idle screen may be unreadable for
+//! [`BLINK`] without starting its window anew.
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::records::{RecordState, Recorded};
+
+/// The quiet window that suits most agents.
+pub const QUIET: SignedDuration = SignedDuration::from_secs(15);
+
+/// How long two witnesses must agree.
+pub const STEADY: SignedDuration = SignedDuration::from_millis(1500);
+
+/// How long an idle screen may be unreadable and still count as idle throughout.
+pub const BLINK: SignedDuration = SignedDuration::from_secs(3);
+
+/// What a turn hook told of an agent; the newest one counts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Signal {
+    /// What happened.
+    pub event: Event,
+    /// When it came in.
+    pub at: Timestamp,
+    /// In which conversation, by the CLI's own id.
+    pub conversation: Option<String>,
+    /// How much background work runs on.
+    pub background: u32,
+    /// What the turn was asked.
+    pub prompt: Option<String>,
+    /// What is asked of a person.
+    pub says: Option<String>,
+}
+
+/// What a turn hook tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Event {
+    /// A turn began.
+    Started,
+    /// It ended.
+    Finished,
+    /// It waits for a person.
+    Asks,
+}
+
+/// What an agent's screen and process show.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Seen {
+    /// It takes input.
+    Idle,
+    /// It works.
+    Busy,
+    /// It asks a person something.
+    Asks {
+        /// What.
+        says: String,
+        /// What a person presses.
+        press: String,
+    },
+    /// It met a usage limit; its own words.
+    Limited(String),
+    /// It is no longer there; why.
+    Gone(String),
+    /// No rule knows the screen; why, for a person.
+    Unknown(String),
+}
+
+/// The three witnesses at one moment; `None` where an agent has no such witness.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Sights<'a> {
+    /// The newest signal of its turn hook.
+    pub signal: Option<&'a Signal>,
+    /// What its records say.
+    pub records: Option<&'a Recorded>,
+    /// What its screen shows.
+    pub screen: Option<&'a Seen>,
+}
+
+/// How an agent stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// It works; by what that is known.
+    Working(String),
+    /// Nothing moves; since when. Whether it has finished is not certain yet.
+    Quiet {
+        /// The newest sign of life.
+        since: Timestamp,
+    },
+    /// It has finished: nothing running, nothing asked.
+    Settled {
+        /// The conversation in which it worked, where that is known.
+        conversation: Option<String>,
+    },
+    /// It asks a person something.
+    Asks {
+        /// What.
+        says: String,
+        /// What a person presses, where that is known.
+        press: String,
+    },
+    /// It met a usage limit; its own words.
+    Limited(String),
+    /// It is no longer there; why.
+    Gone(String),
+    /// Nobody can tell; why.
+    Unknown(String),
+}
+
+/// Watches one agent through one turn. Give it every sight in order of time, at least every three seconds.
+#[derive(Debug, Clone)]
+pub struct Settling {
+    quiet: SignedDuration,
+    woken: Option<Timestamp>,
+    /// The newest sign of life; the first look counts as one.
+    active: Option<Timestamp>,
+    /// Since when the screen has been idle.
+    idle: Option<Timestamp>,
+    /// Since when an idle screen has been unreadable.
+    blind: Option<Timestamp>,
+    /// Since when two witnesses have agreed.
+    agreed: Option<Timestamp>,
+    /// Conversation and change of the last records.
+    records: Option<(Option<String>, Option<Timestamp>)>,
+    signal: Option<Timestamp>,
+}
+
+impl Settling {
+    /// An agent that has finished when nothing moved for `quiet`.
+    pub fn new(quiet: SignedDuration) -> Self {
+        Self {
+            quiet,
+            woken: None,
+            active: None,
+            idle: None,
+            blind: None,
+            agreed: None,
+            records: None,
+            signal: None,
+        }
+    }
+
+    /// For a turn that was asked for at `woken`: what hook and records told of earlier turns proves nothing.
+    #[must_use]
+    pub fn woken(mut self, woken: Timestamp) -> Self {
+        self.woken = Some(woken);
+        self.active = self.active.max(Some(woken));
+        self
+    }
+
+    /// Says how the agent stands by what is seen `now`.
+    pub fn see(&mut self, now: Timestamp, sights: &Sights<'_>) -> Verdict {
+        self.remember(now, sights);
+        let turn = Turn::new(sights, self.woken);
+        let verdict = self.weigh(now, &turn, sights.screen);
+        if !matches!(verdict, Verdict::Quiet { .. } | Verdict::Settled { .. }) {
+            self.agreed = None;
+        }
+        verdict
+    }
+
+    /// Notes what moved since the last look. A time in the future (a clock that was set) counts as now, and once.
+    fn remember(&mut self, now: Timestamp, sights: &Sights<'_>) {
+        self.active.get_or_insert(now);
+        if let Some(records) = sights.records {
+            let seen = (records.conversation.clone(), records.changed);
+            if self.records.as_ref() != Some(&seen) {
+                self.live(records.changed.map(|changed| changed.min(now)));
+                self.records = Some(seen);
+            }
+        }
+        if let Some(signal) = sights.signal
+            && self.signal != Some(signal.at)
+        {
+            self.live(Some(signal.at.min(now)));
+            self.signal = Some(signal.at);
+        }
+        match sights.screen {
+            Some(Seen::Idle) => {
+                self.idle.get_or_insert(now);
+                self.blind = None;
+            }
+            Some(Seen::Unknown(_)) | None => {
+                let blind = *self.blind.get_or_insert(now);
+                if now.duration_since(blind) > BLINK {
+                    self.idle = None;
+                }
+            }
+            Some(Seen::Busy | Seen::Asks { .. } | Seen::Limited(_) | Seen::Gone(_)) => {
+                self.live(Some(now));
+                self.idle = None;
+                self.blind = None;
+            }
+        }
+    }
+
+    fn live(&mut self, at: Option<Timestamp>) {
+        self.active = self.active.max(at);
+    }
+
+    fn weigh(&mut self, now: Timestamp, turn: &Turn<'_>, screen: Option<&Seen>) -> Verdict {
+        match screen {
+            Some(Seen::Gone(why)) => return Verdict::Gone(why.clone()),
+            Some(Seen::Asks { says, press }) => {
+                return Verdict::Asks { says: says.clone(), press: press.clone() };
+            }
+            Some(Seen::Limited(words)) => return Verdict::Limited(words.clone()),
+            Some(Seen::Busy) => return Verdict::Working("its screen is busy".to_owned()),
+            Some(Seen::Idle | Seen::Unknown(_)) | None => {}
+        }
+        let idle = matches!(screen, Some(Seen::Idle));
+        let idle_for = |windows: i32| {
+            idle && self.idle.is_some_and(|since| now.duration_since(since) >= self.quiet * windows)
+        };
+        if let Some(says) = turn.asks()
+            && !idle_for(1)
+        {
+            return Verdict::Asks { says, press: String::new() };
+        }
+        if let Some(words) = turn.limited() {
+            return Verdict::Limited(words.to_owned());
+        }
+        match turn.background() {
+            0 => {}
+            1 => return self.busy(now, "one background task runs"),
+            count => return self.busy(now, &format!("{count} background tasks run")),
+        }
+        let stale = idle_for(2) && turn.records_unchanged_for(now) >= self.quiet * 2;
+        if turn.records_claim_work() && !stale {
+            return self.busy(now, "its records say that the turn goes on");
+        }
+        if turn.started_and_not_ended() && !idle {
+            return self.busy(now, "its turn hook told of a start and of no end");
+        }
+        self.calm(now, turn, screen)
+    }
+
+    /// Nothing shows that it works. The proofs must stand steadily, or everything still.
+    fn calm(&mut self, now: Timestamp, turn: &Turn<'_>, screen: Option<&Seen>) -> Verdict {
+        let idle = matches!(screen, Some(Seen::Idle));
+        let witnesses = [turn.signal_proves(), turn.records_prove(), idle];
+        let agree = witnesses.iter().filter(|witness| **witness).count() >= 2;
+        let settled = || Verdict::Settled { conversation: turn.conversation() };
+        if agree {
+            let since = *self.agreed.get_or_insert(now);
+            if now.duration_since(since) >= STEADY {
+                return settled();
+            }
+        } else {
+            self.agreed = None;
+        }
+        let alone = witnesses.contains(&true) || (screen.is_none() && turn.records_are_still());
+        if !alone {
+            return Verdict::Unknown(match screen {
+                Some(Seen::Unknown(why)) if !why.is_empty() => why.clone(),
+                _ => "neither its turn hook nor its records nor its screen tell how it stands".to_owned(),
+            });
+        }
+        let idle_since = if idle { self.idle } else { None };
+        let since = self.active.max(idle_since).unwrap_or(now);
+        // Stale records hold no window open: the screen has been idle for two already.
+        if now.duration_since(since) >= self.quiet || turn.records_claim_work() {
+            return settled();
+        }
+        Verdict::Quiet { since }
+    }
+
+    fn busy(&mut self, now: Timestamp, why: &str) -> Verdict {
+        self.live(Some(now));
+        Verdict::Working(why.to_owned())
+    }
+}
+
+/// What hook and records say about one turn, held against each other.
+struct Turn<'a> {
+    signal: Option<&'a Signal>,
+    records: Option<&'a Recorded>,
+    woken: Option<Timestamp>,
+}
+
+impl<'a> Turn<'a> {
+    fn new(sights: &Sights<'a>, woken: Option<Timestamp>) -> Self {
+        Self { signal: sights.signal, records: sights.records, woken }
+    }
+
+    fn state(&self) -> Option<&'a RecordState> {
+        self.records.map(|records| &records.state)
+    }
+
+    fn changed(&self) -> Option<Timestamp> {
+        self.records.and_then(|records| records.changed)
+    }
+
+    fn of_one_conversation(&self) -> bool {
+        let signal = self.signal.and_then(|signal| signal.conversation.as_deref());
+        let records = self.records.and_then(|records| records.conversation.as_deref());
+        signal.is_none() || records.is_none() || signal == records
+    }
+
+    /// The newest signal, where it is this one and of the conversation that was read.
+    fn last(&self, event: Event) -> Option<&'a Signal> {
+        self.signal.filter(|signal| signal.event == event && self.of_one_conversation())
+    }
+
+    /// The end that the hook told of this turn, background work or not.
+    fn finished(&self) -> Option<&'a Signal> {
+        let prompted = self.records.and_then(|records| records.prompt.as_ref()).map(|prompt| prompt.at);
+        self.last(Event::Finished)
+            .filter(|signal| Some(signal.at) >= self.woken && Some(signal.at) >= prompted)
+    }
+
+    fn signal_proves(&self) -> bool {
+        self.finished().is_some_and(|signal| signal.background == 0)
+    }
+
+    /// The records' own end of this turn.
+    fn records_prove(&self) -> bool {
+        let Some(changed) = self.changed() else { return false };
+        let started = self.signal.filter(|signal| signal.event == Event::Started).map(|signal| signal.at);
+        self.state() == Some(&RecordState::Idle)
+            && self.of_one_conversation()
+            && Some(changed) >= self.woken
+            && Some(changed) >= started
+    }
+
+    fn started_and_not_ended(&self) -> bool {
+        self.signal.is_some_and(|signal| signal.event == Event::Started) && !self.records_prove()
+    }
+
+    /// Whether the hook's word is newer than the records'.
+    fn told_after_records(&self, signal: &Signal) -> bool {
+        self.changed().is_none_or(|changed| changed <= signal.at)
+    }
+
+    fn records_claim_work(&self) -> bool {
+        let claims = matches!(self.state(), Some(RecordState::Working | RecordState::Asks(_)));
+        claims && !self.finished().is_some_and(|signal| self.told_after_records(signal))
+    }
+
+    fn records_are_still(&self) -> bool {
+        matches!(self.state(), Some(RecordState::Still | RecordState::Idle))
+            && self.changed().is_some_and(|changed| Some(changed) >= self.woken)
+    }
+
+    fn records_unchanged_for(&self, now: Timestamp) -> SignedDuration {
+        self.changed().map_or(SignedDuration::ZERO, |changed| now.duration_since(changed))
+    }
+
+    fn background(&self) -> u32 {
+        let recorded = match self.state() {
+            Some(RecordState::Background(count)) => *count,
+            _ => 0,
+        };
+        let ended = matches!(self.state(), Some(RecordState::Idle | RecordState::Background(_)));
+        match self.finished() {
+            Some(signal) if !ended || self.told_after_records(signal) => signal.background,
+            _ => recorded,
+        }
+    }
+
+    fn asks(&self) -> Option<String> {
+        if let Some(RecordState::Asks(says)) = self.state()
+            && self.records_claim_work()
+        {
+            return Some(says.clone());
+        }
+        let signal = self.last(Event::Asks)?;
+        self.told_after_records(signal)
+            .then(|| signal.says.clone().unwrap_or_else(|| "it waits for an answer".to_owned()))
+    }
+
+    fn limited(&self) -> Option<&'a str> {
+        let Some(RecordState::Limited(words)) = self.state() else { return None };
+        let changed = self.changed();
+        let begun_since = self.signal.filter(|signal| signal.event == Event::Started).map(|signal| signal.at);
+        (changed >= self.woken && changed >= begun_since).then_some(words)
+    }
+
+    fn conversation(&self) -> Option<String> {
+        let told = self.signal.and_then(|signal| signal.conversation.clone());
+        told.or_else(|| self.records.and_then(|records| records.conversation.clone()))
+    }
+}
+
+/// Whether the agent's own side says that a turn began at `prompted_after` or later with the wake `text`: its hook, or
+/// its records. A CLI may hand on the text as typed, only its arguments, or the skill that it stands for.
+pub fn started(prompted_after: Timestamp, text: &str, sights: &Sights<'_>) -> bool {
+    // Records hold whole milliseconds.
+    let since = prompted_after.as_millisecond();
+    let by_hook = sights.signal.is_some_and(|signal| {
+        let says = match &signal.prompt {
+            Some(prompt) => is_wake(prompt, text),
+            None => signal.event == Event::Started,
+        };
+        says && signal.at.as_millisecond() >= since
+    });
+    let prompt = sights.records.and_then(|records| records.prompt.as_ref());
+    by_hook || prompt.is_some_and(|prompt| prompt.at.as_millisecond() >= since && is_wake(&prompt.text, text))
+}
+
+/// Whether `prompt` is what became of the wake `text`.
+fn is_wake(prompt: &str, text: &str) -> bool {
+    let prompt: Vec<&str> = prompt.split_whitespace().collect();
+    let text: Vec<&str> = text.split_whitespace().collect();
+    if text.is_empty() || prompt.is_empty() {
+        return false;
+    }
+    if prompt.windows(text.len()).any(|words| words == text) {
+        return true;
+    }
+    // `/agent-loop CC` and `$agent-loop CC` are calls of a skill: the arguments alone, or its body, take their place.
+    let Some(skill) = text[0].strip_prefix(['/', '$']) else { return false };
+    let arguments = &text[1..];
+    let named = prompt.iter().any(|word| word.trim_matches(|c: char| !c.is_alphanumeric()) == skill);
+    let called = arguments.is_empty() || prompt.windows(arguments.len()).any(|words| words == arguments);
+    prompt == arguments || (named && called)
+}
+
+#[cfg(test)]
+#[path = "settle/tests.rs"]
+mod tests;

@@ -1,0 +1,149 @@
+//! Looking into a SQLite database that another program writes, without being noticed by it.
+//!
+//! The database is opened for reading only, for one look, and closed again: a connection that stays would keep the
+//! writer from tidying up its log. In WAL mode a reader blocks nobody. In the other modes even a reader's lock can
+//! make a writer fail, and a database in WAL mode that nobody uses would get its log files back; so without a log
+//! beside it the file is read as one that does not change, and what was read counts only if it did not.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use loop_core::records::{RecordState, Recorded};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
+use sqlx::{ConnectOptions, Connection};
+
+use crate::formats::Query;
+use crate::tail::Stamp;
+
+/// How long a look waits for a lock of the writer's.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// The longest that a look may take.
+const DEADLINE: Duration = Duration::from_secs(2);
+
+/// Two changes within this time can leave the same time behind.
+const TICK: Duration = Duration::from_millis(20);
+
+/// A database and what is asked of it.
+pub(crate) struct Database {
+    path: PathBuf,
+    query: Box<dyn Query>,
+    last: Option<Last>,
+}
+
+/// The last answer, and the files it came from.
+struct Last {
+    asked: Option<String>,
+    files: Files,
+    recorded: Recorded,
+}
+
+/// The database's files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Files {
+    main: Stamp,
+    log: Option<Stamp>,
+    journal: Option<Stamp>,
+}
+
+impl Files {
+    fn of(path: &Path) -> io::Result<Self> {
+        let beside = |end: &str| {
+            let mut name = OsString::from(path);
+            name.push(end);
+            match Stamp::at(Path::new(&name)) {
+                Ok(stamp) => Ok(Some(stamp)),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+                Err(error) => Err(error),
+            }
+        };
+        Ok(Self { main: Stamp::at(path)?, log: beside("-wal")?, journal: beside("-journal")? })
+    }
+
+    /// Whether nobody can be in the middle of a change.
+    fn at_rest(&self) -> bool {
+        self.log.is_none() && self.journal.is_none_or(|journal| journal.size == 0)
+    }
+
+    /// When anything was last written.
+    fn modified(&self) -> Option<Timestamp> {
+        let newest = self.main.modified.max(self.log.map_or((0, 0), |log| log.modified));
+        Timestamp::new(newest.0, i32::try_from(newest.1).unwrap_or(0)).ok()
+    }
+
+    /// Whether the last change is so recent that another could hide behind it.
+    fn is_fresh(&self) -> bool {
+        let Some(modified) = self.modified() else { return false };
+        let age = Timestamp::now().duration_since(modified);
+        age.unsigned_abs() < TICK
+    }
+}
+
+impl Database {
+    pub(crate) fn new(path: PathBuf, query: Box<dyn Query>) -> Self {
+        Self { path, query, last: None }
+    }
+
+    pub(crate) async fn look(&mut self, asked: Option<&str>, now: Timestamp) -> Recorded {
+        let mut files = match Files::of(&self.path) {
+            Ok(files) => files,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                self.last = None;
+                return Recorded::without_conversation(RecordState::Nothing);
+            }
+            Err(error) => return self.unreadable(&error.to_string(), None),
+        };
+        if let Some(last) = &self.last
+            && last.files == files
+            && last.asked.as_deref() == asked
+        {
+            return last.recorded.clone();
+        }
+        if files.is_fresh() {
+            tokio::time::sleep(TICK).await;
+            files = Files::of(&self.path).unwrap_or(files);
+        }
+        let read = tokio::time::timeout(DEADLINE, self.read(&files, asked, now)).await;
+        match read {
+            Ok(Ok(recorded)) => {
+                // A change between the two looks at the files belongs to the next answer.
+                if !files.is_fresh() {
+                    let asked = asked.map(str::to_owned);
+                    self.last = Some(Last { asked, files, recorded: recorded.clone() });
+                }
+                recorded
+            }
+            Ok(Err(why)) => self.unreadable(&why, files.modified()),
+            Err(_) => self.unreadable("it took too long", files.modified()),
+        }
+    }
+
+    async fn read(&self, files: &Files, asked: Option<&str>, now: Timestamp) -> Result<Recorded, String> {
+        let options = SqliteConnectOptions::new()
+            .filename(&self.path)
+            .read_only(true)
+            .create_if_missing(false)
+            .immutable(files.at_rest())
+            .busy_timeout(PATIENCE)
+            .disable_statement_logging();
+        let mut connection =
+            SqliteConnection::connect_with(&options).await.map_err(|error| error.to_string())?;
+        let answer = self.query.ask(&mut connection, asked, now).await;
+        // What could go wrong with closing is nothing that the answer depends on.
+        let _ = connection.close().await;
+        let recorded = answer.map_err(|error| error.to_string())?;
+        if files.at_rest() && Files::of(&self.path).ok().as_ref() != Some(files) {
+            return Err("it changed while it was read".to_owned());
+        }
+        Ok(recorded)
+    }
+
+    /// What the store says cannot be told; that it changed is a sign of life all the same.
+    fn unreadable(&self, why: &str, changed: Option<Timestamp>) -> Recorded {
+        let state = RecordState::Unreadable(format!("cannot read {}: {why}", self.path.display()));
+        Recorded { changed, ..Recorded::without_conversation(state) }
+    }
+}

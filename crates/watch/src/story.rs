@@ -1,0 +1,67 @@
+//! How a turn stands, from the events of a conversation in about the order of time.
+
+use jiff::{SignedDuration, Timestamp};
+use loop_core::records::{Prompt, RecordState};
+
+/// Lines are written late by less than this. An event that is older than the newest by more shows that the clock was
+/// set back: it is the newest.
+const LATE: SignedDuration = SignedDuration::from_secs(60);
+
+/// The newest event of a conversation.
+#[derive(Debug, Default)]
+pub(crate) struct Story {
+    state: Option<RecordState>,
+    changed: Option<Timestamp>,
+    prompt: Option<Prompt>,
+}
+
+impl Story {
+    /// Takes an event: since `at` the turn stands like this. Two events of one moment count in the order of the file.
+    pub(crate) fn event(&mut self, at: Option<Timestamp>, state: RecordState) {
+        if !self.is_late(at) {
+            self.changed = at.or(self.changed);
+            self.state = Some(state);
+        }
+    }
+
+    /// Takes a person's prompt, with which a turn begins.
+    pub(crate) fn asked(&mut self, at: Option<Timestamp>, text: &str) {
+        if let Some(at) = at
+            && self.prompt.as_ref().is_none_or(|prompt| !is_late(Some(prompt.at), at))
+        {
+            self.prompt = Some(Prompt::new(at, text));
+        }
+        self.event(at, RecordState::Working);
+    }
+
+    /// Whether an event of this time comes after the newest in the file, but not in time.
+    pub(crate) fn is_late(&self, at: Option<Timestamp>) -> bool {
+        at.is_some_and(|at| is_late(self.changed, at))
+    }
+
+    pub(crate) fn state(&self) -> Option<&RecordState> {
+        self.state.as_ref()
+    }
+
+    pub(crate) fn changed(&self) -> Option<Timestamp> {
+        self.changed
+    }
+
+    pub(crate) fn prompt(&self) -> Option<&Prompt> {
+        self.prompt.as_ref()
+    }
+
+    /// Whether any event has told how the turn stands.
+    pub(crate) fn is_told(&self) -> bool {
+        self.state.is_some()
+    }
+}
+
+fn is_late(newest: Option<Timestamp>, at: Timestamp) -> bool {
+    newest.is_some_and(|newest| at < newest && newest.duration_since(at) < LATE)
+}
+
+/// The ISO time in a member of a JSON line.
+pub(crate) fn time(value: &serde_json::Value) -> Option<Timestamp> {
+    value.as_str()?.parse().ok()
+}
