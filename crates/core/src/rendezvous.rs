@@ -8,8 +8,13 @@ use std::net::SocketAddr;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::settle::Event;
+
 /// Where a ring is posted.
 pub const RING_PATH: &str = "/webhook/agent-loop";
+
+/// Where a turn hook tells what an agent does.
+pub const TURN_HOOK_PATH: &str = "/api/turn-hook";
 
 /// The running router, as `router.json` in the state folder tells it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,6 +45,39 @@ pub struct Ring {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
 }
+
+/// What an agent's own CLI tells through a turn hook. Every field is on the wire, null where it is not known.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TurnHook {
+    /// Whose form the hook has (`claude-code`).
+    pub kind: String,
+    /// What happened.
+    pub event: Event,
+    /// The loop's id, where `loop` started the agent.
+    #[serde(default, rename = "loop")]
+    pub loop_id: Option<String>,
+    /// The agent's name, where `loop` started it.
+    #[serde(default)]
+    pub agent: Option<String>,
+    /// The conversation, by the CLI's own id.
+    #[serde(default)]
+    pub conversation: Option<String>,
+    /// Where the agent works.
+    #[serde(default)]
+    pub cwd: String,
+    /// What it was asked, at the beginning of a turn: plain text, at most [`PROMPT_LENGTH`] characters.
+    #[serde(default)]
+    pub prompt: Option<String>,
+    /// How much background work goes on after the turn.
+    #[serde(default)]
+    pub background: u32,
+    /// What it asks a person, or how its turn failed, in the CLI's own words.
+    #[serde(default)]
+    pub says: Option<String>,
+}
+
+/// The most characters of a prompt that a [`TurnHook`] carries.
+pub const PROMPT_LENGTH: usize = 400;
 
 /// What the router answers. `target`, `turn` and `delivery` are always on the wire, null when nobody is to be woken.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

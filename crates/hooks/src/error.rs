@@ -43,6 +43,18 @@ pub enum HookError {
         /// What it is, and what to do about it.
         what: String,
     },
+    /// A CLI's settings file cannot be understood, and is left as it is.
+    #[error("{path}:{line}:{column} cannot be understood: {why}", path = path.display())]
+    Settings {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// The column, from 1.
+        column: usize,
+        /// What is wrong there.
+        why: String,
+    },
     /// A file could not be read or written.
     #[error("cannot {doing} {path}", path = path.display())]
     Io {

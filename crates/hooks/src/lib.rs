@@ -9,6 +9,8 @@
 //! never fails a commit. The ring carries nothing that the router could not read from git itself: losing one loses
 //! nothing.
 //!
+//! [`turn`] does the same for the hooks of the agents' own CLIs, which call `loop turn-hook`.
+//!
 //! Nothing here prints or reads the environment.
 
 mod env;
@@ -26,6 +28,7 @@ mod plan;
 mod probe;
 mod status;
 mod text;
+pub mod turn;
 mod uninstall;
 mod write;
 

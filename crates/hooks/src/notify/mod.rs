@@ -6,7 +6,7 @@
 
 mod lines;
 mod read;
-mod ring;
+pub(crate) mod ring;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

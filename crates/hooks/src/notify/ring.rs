@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use loop_core::rendezvous::{Answer, RING_PATH, Ring, RouterFile};
+use serde::Serialize;
 
 /// What came of a ring.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Rung {
+pub(crate) enum Rung {
     /// The router's answer.
     Answered(Answer),
     /// No router runs.
@@ -36,23 +37,37 @@ const MAX_FILE: u64 = 4096;
 
 /// Rings, and waits for the answer until `until`.
 pub(super) fn ring(router_file: &Path, key_file: &Path, message: &Ring, until: Instant) -> Rung {
-    let Some(addr) = router_address(router_file).filter(|_| router_lives(router_file)) else {
-        return Rung::NoRouter;
-    };
-    let key = match read_key(key_file) {
-        Ok(key) => key,
-        Err(why) => return Rung::NoKey { path: key_file.to_owned(), why },
-    };
-    match post(addr, &key, message, until) {
-        Ok(answer) => understand(&answer, addr, key_file),
-        Err(error) => match error.kind() {
+    match ask(router_file, key_file, RING_PATH, message, until) {
+        Ok((addr, answer)) => understand(&answer, addr, key_file),
+        Err(rung) => *rung,
+    }
+}
+
+/// Posts a message to the running router, and returns its whole answer with where it came from.
+///
+/// # Errors
+/// Fails with what came instead of an answer.
+pub(crate) fn ask(
+    router_file: &Path,
+    key_file: &Path,
+    path: &str,
+    message: &impl Serialize,
+    until: Instant,
+) -> Result<(SocketAddr, Vec<u8>), Box<Rung>> {
+    let router = router_address(router_file).filter(|_| router_lives(router_file));
+    let addr = router.ok_or(Rung::NoRouter)?;
+    let no_key = |why| Box::new(Rung::NoKey { path: key_file.to_owned(), why });
+    let key = read_key(key_file).map_err(no_key)?;
+    match post(addr, &key, path, message, until) {
+        Ok(answer) => Ok((addr, answer)),
+        Err(error) => Err(Box::new(match error.kind() {
             ErrorKind::ConnectionRefused => Rung::NoRouter,
             ErrorKind::TimedOut | ErrorKind::WouldBlock => Rung::Late,
             ErrorKind::ConnectionReset | ErrorKind::UnexpectedEof | ErrorKind::BrokenPipe => {
                 Rung::Stranger { addr }
             }
             _ => Rung::Barred(error.to_string()),
-        },
+        })),
     }
 }
 
@@ -101,10 +116,16 @@ fn read_small(path: &Path) -> io::Result<String> {
     Ok(text)
 }
 
-fn post(addr: SocketAddr, key: &str, message: &Ring, until: Instant) -> io::Result<Vec<u8>> {
+fn post(
+    addr: SocketAddr,
+    key: &str,
+    path: &str,
+    message: &impl Serialize,
+    until: Instant,
+) -> io::Result<Vec<u8>> {
     let body = serde_json::to_vec(message).map_err(io::Error::other)?;
     let head = format!(
-        "POST {RING_PATH} HTTP/1.1\r\nHost: {addr}\r\nAuthorization: Bearer {key}\r\n\
+        "POST {path} HTTP/1.1\r\nHost: {addr}\r\nAuthorization: Bearer {key}\r\n\
          Content-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
         body.len()
     );
