@@ -7,6 +7,9 @@
 //! The program `loop-fake-agent` plays an agent CLI in a real terminal by a [`script`]; what was really submitted
 //! to it stands in its log, so a test compares what `loop` claims with what happened.
 //!
+//! The program `loop-fake-tui` plays the screens and the manners of a certain CLI, and every trouble of a [`tui`]
+//! script; against it the sender is tried by the thousand (`cargo xtask conformance`).
+//!
 //! The program `loop-stub-model` takes the model's place behind a real agent CLI, by a [`stub_model`] script.
 //!
 //! Only tests depend on this crate; it panics where a test would.
@@ -16,6 +19,8 @@ mod repo;
 mod sandbox;
 pub mod script;
 pub mod stub_model;
+pub mod terminal;
+pub mod tui;
 
 pub use eventually::{eventually, eventually_async};
 pub use repo::TestRepo;

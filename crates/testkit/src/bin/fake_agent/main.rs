@@ -6,7 +6,6 @@
 //!
 //! With `--headless TEXT` it runs one turn without a terminal and exits; an empty text means a terminal all the same.
 
-mod keys;
 mod record;
 mod screen;
 mod terminal;

@@ -1,6 +1,6 @@
 //! The picture that the `scripted` profile describes.
 
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use loop_testkit::terminal::{cut, wrap};
 
 /// What is to be seen.
 pub(crate) struct Picture<'a> {
@@ -44,34 +44,6 @@ fn lines(picture: &Picture<'_>, rows: usize, columns: usize) -> Vec<String> {
     lines.split_off(lines.len().saturating_sub(rows))
 }
 
-/// Breaks where the next character does not fit, as composers of real CLIs do: a break of their own, which the
-/// terminal cannot tell from two lines.
-fn wrap(text: &str, columns: usize, indentation: &str) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for c in text.chars() {
-        let width = c.width().unwrap_or(0);
-        let full = lines.last().is_some_and(|line| line.width() + width >= columns);
-        if c == '\n' || full {
-            lines.push(indentation.to_owned());
-        }
-        if let Some(line) = lines.last_mut().filter(|_| c != '\n') {
-            line.push(c);
-        }
-    }
-    lines
-}
-
-fn cut(text: &str, columns: usize) -> String {
-    let mut line = String::new();
-    for c in text.chars() {
-        if line.width() + c.width().unwrap_or(0) >= columns {
-            break;
-        }
-        line.push(c);
-    }
-    line
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -84,10 +56,5 @@ mod tests {
         let lines = lines(&picture, 6, 80);
         assert_eq!(lines.len(), 6);
         assert_eq!(lines[4..], ["… working (esc to interrupt)", "❯ draft"]);
-    }
-
-    #[test]
-    fn a_narrow_composer_breaks_by_itself() {
-        assert_eq!(wrap("❯ /agent-loop 小明", 14, "  "), ["❯ /agent-loop", "   小明"]);
     }
 }

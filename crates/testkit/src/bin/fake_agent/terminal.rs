@@ -1,14 +1,13 @@
 //! The agent in a terminal: input, turns, picture.
 
-use std::io::{Read, Write};
+use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
+use loop_testkit::terminal::{Key, Keys, Raw, print_now, size};
 
-use crate::keys::{Key, Keys};
 use crate::screen::{Picture, draw};
 use crate::turn::{Ending, Player, Stage, called};
 
@@ -19,35 +18,6 @@ enum Event {
     Draft(String),
     Ended(Ending),
     InputClosed,
-}
-
-/// The terminal in raw mode with bracketed paste; as before when dropped.
-struct Raw {
-    before: Termios,
-}
-
-impl Raw {
-    fn enter() -> Option<Self> {
-        let stdin = std::io::stdin();
-        let before = tcgetattr(&stdin).ok()?;
-        let mut raw = before.clone();
-        raw.make_raw();
-        tcsetattr(&stdin, OptionalActions::Now, &raw).ok()?;
-        print_now("\x1b[?2004h\x1b[2J\x1b[H");
-        Some(Self { before })
-    }
-}
-
-impl Drop for Raw {
-    fn drop(&mut self) {
-        print_now("\x1b[?2004l\x1b[?25h\r\n");
-        let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, &self.before);
-    }
-}
-
-fn print_now(text: &str) {
-    let mut stdout = std::io::stdout().lock();
-    let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
 }
 
 /// A running turn's way to the screen.
@@ -181,8 +151,7 @@ impl<'a> Agent<'a> {
     }
 
     fn show(&self, shown: &mut String) {
-        let (rows, columns) = tcgetwinsize(std::io::stdout())
-            .map_or((24, 80), |size| (usize::from(size.ws_row), usize::from(size.ws_col)));
+        let (rows, columns) = size();
         let picture = Picture {
             name: self.name,
             transcript: &self.transcript,
@@ -234,7 +203,7 @@ impl<'a> Agent<'a> {
                 self.composer.push_str(&text);
                 self.last_text = Some(Instant::now());
             }
-            Key::Enter => self.enter(),
+            Key::Enter | Key::Tab => self.enter(),
             Key::Backspace => {
                 self.composer.pop();
             }

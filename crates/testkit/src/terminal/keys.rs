@@ -2,13 +2,15 @@
 
 /// What a person or program pressed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Key {
+pub enum Key {
     /// A character.
     Char(char),
     /// A bracketed paste.
     Paste(String),
-    /// Carriage return, line feed or Tab outside a paste: all submit.
+    /// Carriage return or line feed outside a paste.
     Enter,
+    /// Tab.
+    Tab,
     /// Deletes the last character.
     Backspace,
     /// Ctrl-U: empties the composer.
@@ -23,15 +25,15 @@ const PASTE_BEGINS: &[u8] = b"\x1b[200~";
 const PASTE_ENDS: &[u8] = b"\x1b[201~";
 
 /// Collects bytes until they make keys.
-#[derive(Default)]
-pub(crate) struct Keys {
+#[derive(Debug, Default)]
+pub struct Keys {
     pending: Vec<u8>,
 }
 
 impl Keys {
     /// Takes what one read gave and returns the keys that are complete. A lone Escape at the end of a read is the
     /// Escape key: terminals send a sequence in one piece.
-    pub(crate) fn feed(&mut self, bytes: &[u8]) -> Vec<Key> {
+    pub fn feed(&mut self, bytes: &[u8]) -> Vec<Key> {
         self.pending.extend_from_slice(bytes);
         let mut keys = Vec::new();
         while let Some((key, used)) = first(&self.pending) {
@@ -58,7 +60,8 @@ fn first(bytes: &[u8]) -> Option<(Option<Key>, usize)> {
             Some((None, end + 3))
         }
         b'\x1b' => Some((Some(Key::Escape), 1)),
-        b'\r' | b'\n' | b'\t' => Some((Some(Key::Enter), 1)),
+        b'\r' | b'\n' => Some((Some(Key::Enter), 1)),
+        b'\t' => Some((Some(Key::Tab), 1)),
         0x7f | 0x08 => Some((Some(Key::Backspace), 1)),
         0x15 => Some((Some(Key::Clear), 1)),
         0x03 => Some((Some(Key::Interrupt), 1)),
@@ -91,7 +94,7 @@ mod tests {
 
     #[test]
     fn bytes_make_keys() {
-        check(&[b"a\r"], &[Key::Char('a'), Key::Enter]);
+        check(&[b"a\r\t"], &[Key::Char('a'), Key::Enter, Key::Tab]);
         check(&["小".as_bytes()], &[Key::Char('小')]);
         check(&[&"小".as_bytes()[..2], &"小".as_bytes()[2..]], &[Key::Char('小')]);
         check(&[b"\x1b[200~a\rb\x1b[201~\r"], &[Key::Paste("a\nb".into()), Key::Enter]);
