@@ -248,15 +248,15 @@ impl Settling {
         }
         match turn.background() {
             0 => {}
-            1 => return self.busy(now, "one background task runs"),
-            count => return self.busy(now, &format!("{count} background tasks run")),
+            1 => return self.background(now, "one background task runs".to_owned()),
+            count => return self.background(now, format!("{count} background tasks run")),
         }
         let stale = idle_for(2) && turn.records_unchanged_for(now) >= self.quiet * 2;
         if turn.records_claim_work() && !stale {
-            return self.busy(now, "its records say that the turn goes on");
+            return Verdict::Working("its records say that the turn goes on".to_owned());
         }
         if turn.started_and_not_ended() && !idle {
-            return self.busy(now, "its turn hook told of a start and of no end");
+            return Verdict::Working("its turn hook told of a start and of no end".to_owned());
         }
         self.calm(now, turn, screen)
     }
@@ -291,9 +291,9 @@ impl Settling {
         Verdict::Quiet { since }
     }
 
-    fn busy(&mut self, now: Timestamp, why: &str) -> Verdict {
+    fn background(&mut self, now: Timestamp, why: String) -> Verdict {
         self.live(Some(now));
-        Verdict::Working(why.to_owned())
+        Verdict::Working(why)
     }
 }
 
@@ -437,7 +437,8 @@ fn is_wake(prompt: &str, text: &str) -> bool {
     // `/agent-loop CC` and `$agent-loop CC` are calls of a skill: the arguments alone, or its body, take their place.
     let Some(skill) = text[0].strip_prefix(['/', '$']) else { return false };
     let arguments = &text[1..];
-    let named = prompt.iter().any(|word| word.trim_matches(|c: char| !c.is_alphanumeric()) == skill);
+    let is_other = |c: char| !c.is_alphanumeric() && !matches!(c, '-' | '_' | '.');
+    let named = prompt.iter().any(|word| word.split(is_other).any(|part| part == skill));
     let called = arguments.is_empty() || prompt.windows(arguments.len()).any(|words| words == arguments);
     prompt == arguments || (named && called)
 }
