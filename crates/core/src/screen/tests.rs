@@ -36,6 +36,7 @@ fn recorded() -> Vec<(&'static str, &'static str, LookState, Option<&'static str
     use LookState::{Busy, Idle, Limited, Unknown};
     let wrapped = Some("a draft that is much longer than the window is wide, sothat it must wrap somewhere");
     let rejected = "API Error: Request rejected (429) · You have hit your limit";
+    let session = "You've hit your session limit · resets 3:31am (Europe/Berlin)";
     let until = "You’ve hit your usage limit. Upgrade to Pro (https://chatgpt.com/explore/pro), visit \
                  https://chatgpt.com/settings/ usage to purchase more credits or try again at Dec 1st, 2026 12:58 AM.";
     vec![
@@ -43,6 +44,27 @@ fn recorded() -> Vec<(&'static str, &'static str, LookState, Option<&'static str
         ("claude-code", "api-key", asks("asks whether to use the API key"), None),
         ("claude-code", "bypass-warning", asks("asks whether to run without asking for permissions"), None),
         ("claude-code", "permission", asks("asks for a permission"), None),
+        ("claude-code", "theme", asks("asks which colours suit the terminal"), None),
+        ("claude-code", "security-notes", asks("shows its security notes"), None),
+        ("claude-code", "login", asks("asks to sign in"), None),
+        ("claude-code", "not-logged-in", asks("is not signed in"), None),
+        (
+            "claude-code",
+            "resume-old",
+            asks("asks whether to go on from a summary of its long conversation"),
+            None,
+        ),
+        ("claude-code", "plan", asks("asks whether to carry out its plan"), None),
+        ("claude-code", "plan-exit", asks("asks whether to carry out its plan"), None),
+        ("claude-code", "question", asks("asks a question"), None),
+        // The lowest prompt is the one that opened the menu.
+        ("claude-code", "limit-menu", Limited(session.to_owned()), Some("/rate-limit-options")),
+        ("claude-code", "limit-session", Limited(session.to_owned()), Some("")),
+        ("claude-code", "idle-20", Idle, Some("")),
+        ("claude-code", "draft-20", Idle, Some("a draft longerthan twenty")),
+        ("claude-code", "busy-20", Busy, Some("")),
+        ("claude-code", "permission-20", asks("asks for a permission"), None),
+        ("claude-code", "trust-20", asks("asks whether to trust the folder"), None),
         ("claude-code", "idle-bypass", Idle, Some("")),
         ("claude-code", "idle-edits", Idle, Some("")),
         ("claude-code", "idle-ask", Idle, Some("")),
@@ -72,6 +94,14 @@ fn recorded() -> Vec<(&'static str, &'static str, LookState, Option<&'static str
         ("codex", "busy-draft", Busy, Some("queued words")),
         ("codex", "queued", Busy, Some("")),
         ("codex", "limit", Limited(until.to_owned()), Some("")),
+        ("codex", "update", asks("asks whether to update itself"), None),
+        ("codex", "resume-folder", asks("asks in which folder to go on"), None),
+        ("codex", "login", asks("asks to sign in"), None),
+        ("codex", "open-elsewhere", asks("has its conversation open in another window"), None),
+        ("codex", "idle-20", Idle, Some("")),
+        ("codex", "draft-20", Unknown, Some("a draft longerthan twenty")),
+        ("codex", "busy-20", Busy, Some("")),
+        ("codex", "approval-20", asks("asks something"), None),
     ]
 }
 
@@ -171,7 +201,11 @@ fn what_a_reply_quotes_does_not_count() {
         reply.extend([String::new(), "  And that is all.".to_owned()]);
         let screen = idle_after(kind, &reply);
         let look = look(&builtin(kind).unwrap(), &screen);
-        assert_eq!(look, Look { state: LookState::Idle, composer: Some(String::new()) }, "{screen:#?}");
+        assert_eq!(
+            look,
+            Look { state: LookState::Idle, composer: Some(String::new()) },
+            "{screen:#?}"
+        );
     }
 }
 
@@ -201,8 +235,7 @@ fn a_limit_counts_until_the_next_turn() {
 #[test]
 fn an_unknown_menu_is_a_menu() {
     let claude = "title: ✳ Claude Code\n❯ go\n\n Which one?\n\n ❯ 1. This\n     with more\n   2. That\n\n Enter to select\n";
-    let codex =
-        "title: x\n› go\n\n  Update available!\n\n  1. Update now\n› 2. Skip\n\n  Press enter to continue\n";
+    let codex = "title: x\n› go\n\n  Which one?\n\n  1. This\n› 2. That\n\n  Press enter to continue\n";
     for (kind, text) in [("claude-code", claude), ("codex", codex)] {
         assert_eq!(state(&look(&builtin(kind).unwrap(), &screen(text))), asks("shows a menu"), "{kind}");
     }
