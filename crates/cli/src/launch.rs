@@ -214,7 +214,7 @@ async fn without_window(
         ),
         "command" => ("your program is called per wake".to_owned(), missing()),
         "wait" => (format!("it must call `loop wait {}`", agent.name), None),
-        "person" if world.settings.tell.command.is_none() => (
+        "person" if world.tell.is_empty() => (
             "a person".to_owned(),
             Some("nobody can be told: set `tell:` in your config.yaml (`loop help loop-yaml`)".to_owned()),
         ),

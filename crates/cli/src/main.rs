@@ -25,6 +25,7 @@ mod settings;
 mod skills;
 mod starting;
 mod steering;
+mod telling;
 mod waiting;
 mod world;
 

@@ -104,7 +104,7 @@ async fn probe(
 ) -> (String, Value) {
     let mut options = kinds::Options::new(world.state_dir.join("locks"));
     options.tmux = world.tmux();
-    options.teller = world.tell().ok().and_then(|tell| teller(&tell, &client.store));
+    options.teller = teller(&world.tell, &client.store);
     let Some(transport) = kinds::open(&session.transport, &options) else {
         return (format!("has the transport `{}`, which is not known here", session.transport), Value::Null);
     };

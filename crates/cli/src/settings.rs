@@ -16,8 +16,8 @@ use crate::failure::Failure;
 pub(crate) struct Settings {
     /// The store's URL (`sqlite:///path/to/loop.db`).
     pub(crate) store: Option<String>,
-    /// How a person is reached.
-    pub(crate) tell: TellSettings,
+    /// How a person is reached: channels by name, read by the router's crate.
+    pub(crate) tell: serde_json::Value,
     /// The router's port.
     pub(crate) port: Option<u16>,
     /// The tmux socket, when not the default one.
@@ -86,34 +86,6 @@ impl TryFrom<f64> for Seconds {
     }
 }
 
-/// `tell:`.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct TellSettings {
-    /// Program and arguments, as a list or as one string that is split as a shell would but never run by one.
-    pub(crate) command: Option<Words>,
-}
-
-/// Program and arguments.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(untagged)]
-pub(crate) enum Words {
-    /// A list.
-    List(Vec<String>),
-    /// One string.
-    Line(String),
-}
-
-impl Words {
-    /// The words.
-    pub(crate) fn split(&self) -> Result<Vec<String>, shell_words::ParseError> {
-        match self {
-            Self::List(words) => Ok(words.clone()),
-            Self::Line(line) => shell_words::split(line),
-        }
-    }
-}
-
 impl Settings {
     /// Reads the file; none is as good as an empty one.
     pub(crate) fn read(file: &Path) -> Result<Self, Failure> {
@@ -129,7 +101,10 @@ impl Settings {
         if text.trim().is_empty() {
             return Ok(Self::default());
         }
-        let mut settings: Self = serde_yaml::from_str(&text).map_err(|error| {
+        // The lines around an error are a help, but not where one of them may hold a token.
+        let may_hold_secrets = text.contains("tell") || text.contains("store");
+        let options = serde_yaml::options! { with_snippet: !may_hold_secrets };
+        let mut settings: Self = serde_yaml::from_str_with_options(&text, options).map_err(|error| {
             Failure::say(format!("{}: {error}", file.display())).next("mend the file, or remove it")
         })?;
         for (kind, fields) in &settings.profiles {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use etcetera::BaseStrategy;
 use loop_git::GitEnv;
 use loop_hooks::HookEnv;
-use loop_router::tell::Tell;
+use loop_router::tell::{Around, Tell};
 use loop_router::{Key, Options};
 use loop_transport::tmux::Server;
 
@@ -33,6 +33,8 @@ pub(crate) struct World {
     pub(crate) exe: PathBuf,
     /// The user's settings.
     pub(crate) settings: Settings,
+    /// How a person is reached.
+    pub(crate) tell: Tell,
     /// Whether stdout takes colours.
     pub(crate) color: bool,
     /// Whether stderr takes colours.
@@ -66,6 +68,11 @@ impl World {
             .collect();
         let exe = std::env::current_exe().map_err(Failure::ours)?;
         let settings = Settings::read(&config_dir.join("config.yaml"))?;
+        let around = Around { env: env.clone(), home: folders.home_dir().to_owned() };
+        let tell = Tell::read(&settings.tell, &around).map_err(|error| {
+            Failure::say(format!("{}: {error}", config_dir.join("config.yaml").display()))
+                .next("mend the file; `loop help tell` has a line to copy for each channel")
+        })?;
         let plain = env.get("NO_COLOR").is_some_and(|value| !value.is_empty())
             || env.get("TERM").is_some_and(|term| term == "dumb");
         let color = |terminal: bool| terminal && !plain;
@@ -83,6 +90,7 @@ impl World {
             color_on_stderr: color(std::io::stderr().is_terminal()),
             width: columns.or(width).filter(|columns| *columns >= 20).unwrap_or(100),
             settings,
+            tell,
             env,
         })
     }
@@ -97,6 +105,11 @@ impl World {
         self.state_dir.join("router.json")
     }
 
+    /// The user's own settings.
+    pub(crate) fn config_file(&self) -> PathBuf {
+        self.config_dir.join("config.yaml")
+    }
+
     /// The key, made at first use.
     pub(crate) fn key(&self) -> Result<Key, Failure> {
         Ok(Key::read_or_make(&self.key_file())?)
@@ -106,15 +119,6 @@ impl World {
     pub(crate) fn store_url(&self) -> String {
         let default = || format!("sqlite://{}", self.state_dir.join("loop.db").display());
         self.settings.store.clone().unwrap_or_else(default)
-    }
-
-    /// How a person is reached.
-    pub(crate) fn tell(&self) -> Result<Tell, Failure> {
-        let command = self.settings.tell.command.as_ref().map(|words| words.split()).transpose();
-        let command = command.map_err(|error| {
-            Failure::say(format!("`tell.command` in config.yaml cannot be split into words: {error}"))
-        })?;
-        Ok(Tell { command, env: self.env.clone() })
     }
 
     /// The tmux server of this user.
@@ -149,7 +153,7 @@ impl World {
         options.store_url = self.store_url();
         options.agent_env = self.agent_env();
         options.kinds = self.settings.kinds.clone();
-        options.tell = self.tell()?;
+        options.tell = self.tell.clone();
         options.tmux = self.tmux();
         self.settings.timings.apply(&mut options);
         if let Some(port) = self.settings.port {

@@ -1,13 +1,14 @@
 //! What became of a notice, in words: into the loop's own log, and to a person where one must know.
 
+use jiff::Timestamp;
 use loop_core::decide::{Decision, Hold, rounds};
-use loop_store::{LoopPatch, LoopRow, StoreError, TurnRecord};
+use loop_store::{LoopPatch, LoopRow, Severity, StoreError, TurnRecord};
 use sha2::{Digest, Sha256};
 
 use crate::desk::Desk;
 use crate::reading::{Known, Observed};
 use crate::relay::{Notice, headline};
-use crate::tell::Message;
+use crate::tell::{Kind, Message, patiently};
 
 /// As many of the things that a person was told last are remembered.
 const REMEMBERED: usize = 12;
@@ -118,7 +119,7 @@ impl Desk {
         self.store.update_loop(&row.id, LoopPatch { told: Some(Some(told)), ..LoopPatch::default() }).await?;
         // `held: …` says its title already.
         let said = if text.starts_with(title) { text.to_owned() } else { format!("{title}: {text}") };
-        if self.options.tell.command.is_none() {
+        if self.options.tell.is_empty() {
             if matches!(title, "waiting" | "dead") {
                 // A decision is in the log already; this would stand nowhere else.
                 self.say(Some(&row.id), "person", &said).await?;
@@ -126,13 +127,31 @@ impl Desk {
             return self.note_untold(row).await;
         }
         self.say(Some(&row.id), "told", &said).await?;
-        let message = Message {
-            title: format!("loop {title}: {}", row.slug),
-            text: loop_core::plain::plain(text).into_owned(),
-            repo: row.worktree.display().to_string(),
-        };
-        let tell = self.options.tell.clone();
-        self.errands.spawn(async move { tell.send_patiently(message).await });
+        let headline = format!("loop {title}: {}", row.slug);
+        let message = Message::new(Kind::of(title, what), &headline, text, &row.worktree, Timestamp::now());
+        self.dispatch(&message.of_loop(&row.id));
         Ok(())
+    }
+
+    /// Sends a message by every channel, each in its own time; what does not go out is an incident.
+    fn dispatch(&self, message: &Message) {
+        for configured in self.options.tell.configured() {
+            let (configured, message, me) = (configured.clone(), message.clone(), self.me.clone());
+            let pauses = self.options.tell.pauses().to_vec();
+            self.errands.spawn(async move {
+                let Err(error) = patiently(&configured, &message, &pauses).await else { return };
+                let Some(desk) = me.upgrade() else { return };
+                let detail = format!("{}: {error}; {}", configured.name, error.next());
+                let noted = desk.incident(
+                    Severity::Medium,
+                    message.loop_id.as_deref(),
+                    "a person could not be told",
+                    &detail,
+                );
+                if let Err(error) = noted.await {
+                    tracing::error!(%error, "an incident cannot be recorded");
+                }
+            });
+        }
     }
 }

@@ -21,6 +21,7 @@ use crate::here::Here;
 use crate::launch::{Launched, launch};
 use crate::output;
 use crate::people::only_people;
+use crate::telling;
 use crate::world::World;
 
 /// Start the router and the agents' windows, and wake the first agent
@@ -178,7 +179,8 @@ pub(crate) async fn raise(
     client.steer(&row.id, &Steer::Up).await?;
     let session = client.store.loop_row(&row.id).await?.and_then(|row| row.session);
     let session = session.filter(|_| agents.iter().any(|agent| agent.transport == "tmux"));
-    let risks = risks(world, row, here, &config, &agents);
+    let mut risks = risks(world, row, here, &config, &agents);
+    risks.extend(telling::risks(world).await);
     Ok(Summary { id: row.id.clone(), router: addr, session, agents, risks })
 }
 
@@ -200,12 +202,6 @@ fn risks(world: &World, row: &LoopRow, here: &Here, config: &Config, agents: &[L
                 agent.agent
             ));
         }
-    }
-    if world.settings.tell.command.is_none() {
-        risks.push(format!(
-            "nobody is told when it is held: set `tell: {{command: [...]}}` in {}",
-            world.config_dir.join("config.yaml").display()
-        ));
     }
     if config.verify.is_none() {
         risks.push("no `verify:` command: a pass ends the loop unverified".to_owned());

@@ -39,9 +39,9 @@ pub(super) async fn agents(
     for agent in &config.agents {
         let env = agent_environment(agent, &world.env);
         if transport_of(agent, tmux) == "person" {
-            report.add(match &world.settings.tell.command {
-                Some(_) => Check::ok(agent.name.as_str(), "a person, told by your `tell:`"),
-                None => Check::not_ok(
+            report.add(match world.tell.is_empty() {
+                false => Check::ok(agent.name.as_str(), "a person, told by your `tell:`"),
+                true => Check::not_ok(
                     agent.name.as_str(),
                     "a person, and nobody can be told",
                     "set `tell:` in your config.yaml (`loop help loop-yaml`); `loop tell --test` tries it",

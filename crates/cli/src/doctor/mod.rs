@@ -131,7 +131,7 @@ pub(crate) async fn examine(world: &World, json: bool) -> ExitCode {
     let store = service::store(world, &mut report).await;
     let router = service::router(world, store.as_ref(), &mut report).await;
     let tmux = windows::tmux(world, &mut report).await;
-    service::tell(world, &mut report);
+    service::tell(world, &mut report).await;
     match Here::at(world, &world.cwd, store.as_ref()).await {
         Ok(here) => {
             repository::repository(&here, &mut report);

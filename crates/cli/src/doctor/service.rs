@@ -10,6 +10,7 @@ use loop_store::{LoopRow, Store, Write, WriteKind};
 
 use super::{Check, Report};
 use crate::client::RouterLine;
+use crate::telling;
 use crate::world::World;
 
 const DEADLINE: Duration = Duration::from_secs(10);
@@ -167,28 +168,21 @@ async fn answers(line: &RouterLine) -> Check {
 
 const RESTART: &str = "`loop router --stop`, then `loop up`; its log is router.log in the state folder";
 
-/// Whether a person would be told.
-pub(super) fn tell(world: &World, report: &mut Report) {
-    let tell = match world.tell() {
-        Ok(tell) => tell,
-        Err(failure) => return report.add(Check::not_ok("tell", failure.words(), "mend config.yaml")),
-    };
-    let Some(program) = tell.command.as_ref().and_then(|words| words.first()) else {
-        let next = format!(
-            "set `tell: {{command: [...]}}` in {}, then `loop tell --test`",
-            world.config_dir.join("config.yaml").display()
-        );
-        return report.add(Check::unproven("tell", "nobody is told when a loop is held or has passed", next));
-    };
-    let path = world.env.get("PATH").cloned().unwrap_or_default();
-    report.add(match which::which_in(program, Some(path), &world.cwd) {
-        Ok(found) => {
-            Check::ok("tell", format!("{} is called (`loop tell --test` tries it)", found.display()))
-        }
-        Err(_) => Check::not_ok(
-            "tell",
-            format!("there is no program `{program}` to tell a person with"),
-            "mend `tell:` in config.yaml",
-        ),
-    });
+/// Whether a person would be told: what each channel needs is there. Nothing is sent.
+pub(super) async fn tell(world: &World, report: &mut Report) {
+    if world.tell.is_empty() {
+        let says = "nobody is told when a loop is held or has passed";
+        return report.add(Check::unproven("tell", says, telling::how(world)));
+    }
+    for configured in world.tell.configured() {
+        let check = format!("tell: {}", configured.name);
+        report.add(match configured.ready().await {
+            Ok(()) => Check::ok(check, format!("{} (`loop tell --test` tries it)", configured.place())),
+            Err(error) => Check::not_ok(check, error.to_string(), error.next()),
+        });
+    }
+    for (file, mode) in telling::open_to_others(world) {
+        let says = format!("{} holds secrets and can be read by others (mode {mode:o})", file.display());
+        report.add(Check::not_ok("tell", says, format!("chmod 600 {}", file.display())));
+    }
 }

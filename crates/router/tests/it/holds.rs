@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use loop_router::tell::Tell;
 use loop_transport::Presence;
 use serde_json::json;
 
@@ -258,7 +259,7 @@ async fn a_router_that_nothing_could_find_stops() {
 #[tokio::test]
 async fn where_nobody_can_be_told_nobody_is_said_to_have_been() {
     let world =
-        World::with(&config(&["CC", "Codex"], "pass: any"), |options| options.tell.command = None).await;
+        World::with(&config(&["CC", "Codex"], "pass: any"), |options| options.tell = Tell::default()).await;
     world.woken("CC", 1).await;
     world.turn("CC", "stuck", "REVIEW-BLOCKED: no key");
     world.state("blocked", "no key").await;

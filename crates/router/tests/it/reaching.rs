@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use loop_router::tell::Tell;
 use loop_transport::{Finished, Presence};
 use serde_json::json;
 
@@ -262,9 +263,8 @@ async fn a_person_is_told_once_and_answers_with_a_section() {
     let mut world = World::down(WITH_A_PERSON, |_| {}).await;
     let told = world.sandbox.root().join("told");
     let script = format!("printf '%s|%s\\n' \"$1\" \"$2\" >> {}", told.display());
-    world.options.tell.command =
-        Some(["/bin/sh", "-c", &script, "tell", "{title}", "{text}"].map(String::from).to_vec());
-    world.options.tell.env = world.options.agent_env.clone();
+    let words = ["/bin/sh", "-c", &script, "tell", "{title}", "{text}"].map(String::from).to_vec();
+    world.options.tell = Tell::command(words, world.options.agent_env.clone());
     world.up(ID).await;
     world.start().await;
     world.woken("CC", 1).await;
@@ -280,7 +280,10 @@ async fn a_person_is_told_once_and_answers_with_a_section() {
     let said = std::fs::read_to_string(&told).unwrap();
     assert_eq!(
         said,
-        "your turn in shop|It is your turn: run `loop turn Dana` and follow it, then `loop commit Dana -m …`\n"
+        format!(
+            "your turn in shop|It is your turn: run `loop turn Dana` and follow it, then `loop commit Dana -m …`\nin {}\n",
+            world.repo.path().canonicalize().unwrap().display()
+        )
     );
     // Standing still is no answer, and a person's time is their own.
     let open = world.deliveries().await;
@@ -296,7 +299,7 @@ async fn a_person_is_told_once_and_answers_with_a_section() {
 
 #[tokio::test]
 async fn where_nobody_can_be_told_the_wake_waits_and_says_whose_turn_it_is() {
-    let world = World::with(WITH_A_PERSON, |options| options.tell.command = None).await;
+    let world = World::with(WITH_A_PERSON, |options| options.tell = Tell::default()).await;
     world.woken("CC", 1).await;
     world.turn("CC", "built it", "");
     world.ring_here("CC").await;

@@ -1,5 +1,6 @@
 //! A repository with a loop, a router and scripted agents: where every test here starts.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,6 +8,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use loop_git::GitEnv;
 use loop_router::steer::{Steer, steer};
+use loop_router::tell::Tell;
 use loop_router::{Key, Options, Router};
 use loop_store::{Delivery, LoopRow, NewLoop, Store};
 use loop_testkit::{Sandbox, TestRepo, eventually_async};
@@ -57,7 +59,7 @@ impl World {
         let mut options = Options::new(state, key, GitEnv::from_vars(sandbox.env()));
         options.listen = ([127, 0, 0, 1], 0).into();
         options.agent_env = sandbox.env_text();
-        options.tell.command = Some(vec!["/bin/true".to_owned()]);
+        options.tell = Tell::command(vec!["/bin/true".to_owned()], BTreeMap::new());
         options.look = Duration::from_millis(20);
         options.quiet = Duration::from_millis(120);
         options.sweep = Duration::from_secs(3600);
