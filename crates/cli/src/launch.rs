@@ -2,19 +2,20 @@
 
 use std::time::Duration;
 
-use loop_core::config::{Agent, Fill};
+use loop_core::config::Agent;
 use loop_core::plain::plain;
 use loop_core::{Config, Name};
 use loop_router::{agent_environment, transport_session};
 use loop_store::{LoopRow, SessionRow};
 use loop_transport::kinds::exec;
 use loop_transport::kinds::tmux::Address;
-use loop_transport::tmux::{OpenWindow, Pane, Server, Tags};
+use loop_transport::tmux::{NotReady, OpenWindow, Pane, PaneId, Server, Tags, TmuxError};
 use serde::Serialize;
 
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::output;
+use crate::starting::{Ground, Start};
 use crate::world::World;
 
 /// How long a CLI may take until it takes input.
@@ -31,40 +32,98 @@ pub(crate) struct Launched {
     pub(crate) transport: String,
     /// Where, in words.
     pub(crate) place: String,
+    /// The CLI's own id of the conversation, where it is known.
+    pub(crate) conversation: Option<String>,
+    /// Whether its window goes on in a conversation that it had.
+    pub(crate) resumed: bool,
     /// What stands in the way of waking it, and what a person does about it.
     pub(crate) trouble: Option<String>,
+    /// A window that was opened now.
+    #[serde(skip)]
+    opened: Option<Opened>,
 }
 
-/// Opens what is missing and registers it. Sessions that are there and alive stay as they are.
+impl Launched {
+    fn new(agent: &Agent, transport: &str, place: String) -> Self {
+        Self {
+            agent: agent.name.clone(),
+            kind: agent.kind.clone(),
+            transport: transport.to_owned(),
+            place,
+            conversation: None,
+            resumed: false,
+            trouble: None,
+            opened: None,
+        }
+    }
+}
+
+/// A window that was opened now, and with what.
+#[derive(Debug, Clone)]
+struct Opened {
+    pane: PaneId,
+    program: String,
+}
+
+/// Which windows are to be opened, and how.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Wanted {
+    /// None: each turn is a headless run.
+    pub(crate) headless: bool,
+    /// A new loop goes on in the conversations of the one before it in this folder.
+    pub(crate) keep_conversations: bool,
+}
+
+/// Opens what is missing and registers it. Sessions that are there and alive stay as they are; a window that is
+/// opened again goes on in the agent's conversation.
 pub(crate) async fn launch(
     world: &World,
     client: &Client,
     row: &LoopRow,
     config: &Config,
-    headless: bool,
+    wanted: Wanted,
 ) -> Result<Vec<Launched>, Failure> {
     let server = world.tmux();
-    let tmux = !headless && server.version().await.is_ok_and(|version| version.works());
-    let wanted = config.agents.iter().filter(|agent| takes_part(config, agent));
+    let tmux = !wanted.headless && server.version().await.is_ok_and(|version| version.works());
     let session = if tmux { Some(session_name(client, &server, row).await?) } else { None };
+    let earlier = if wanted.keep_conversations { earlier_loop(client, row).await? } else { None };
+    let launcher = Launcher { world, client, server: &server, row, config, earlier: earlier.as_ref() };
     let mut opened = Vec::new();
-    for agent in wanted {
+    for agent in config.agents.iter().filter(|agent| takes_part(config, agent)) {
         let transport = transport_of(agent, tmux);
         let launched = match (&session, transport.as_str()) {
-            (Some(session), "tmux") => window(world, client, &server, row, config, agent, session).await?,
-            _ => without_window(world, client, row, config, agent, &transport).await?,
+            (Some(session), "tmux") => launcher.window(agent, session).await?,
+            _ => launcher.without_window(agent, &transport).await?,
         };
         opened.push(launched);
     }
     // Programs start side by side; only then is each waited for.
-    if tmux {
-        for launched in
-            opened.iter_mut().filter(|launched| launched.transport == "tmux" && launched.trouble.is_none())
-        {
-            launched.trouble = wait_until_ready(&server, row, config, &launched.agent).await;
+    if let Some(session) = &session {
+        for launched in opened.iter_mut().filter(|launched| launched.transport == "tmux") {
+            if launched.trouble.is_none() {
+                launcher.until_ready(launched, session).await?;
+            }
         }
     }
     Ok(opened)
+}
+
+/// The newest loop before this one in its folder.
+async fn earlier_loop(client: &Client, row: &LoopRow) -> Result<Option<LoopRow>, Failure> {
+    let loops = client.store.loops(true).await?;
+    let before = loops.into_iter().filter(|old| old.worktree == row.worktree && old.id != row.id);
+    Ok(before.filter(|old| old.created_at <= row.created_at).max_by_key(|old| old.created_at))
+}
+
+/// What every agent's session is made from.
+struct Launcher<'a> {
+    world: &'a World,
+    client: &'a Client,
+    server: &'a Server,
+    row: &'a LoopRow,
+    config: &'a Config,
+    /// The loop in whose conversations this one goes on.
+    earlier: Option<&'a LoopRow>,
 }
 
 /// The rotation's agents, those that a hand-over can name, and a planner with a window of its own.
@@ -102,58 +161,133 @@ async fn session_name(client: &Client, server: &Server, row: &LoopRow) -> Result
     Ok(name)
 }
 
-async fn window(
-    world: &World,
-    client: &Client,
-    server: &Server,
-    row: &LoopRow,
-    config: &Config,
-    agent: &Agent,
-    session: &str,
-) -> Result<Launched, Failure> {
-    let tags = Tags { loop_id: row.id.clone(), agent: agent.name.clone() };
-    let mut launched = Launched {
-        agent: agent.name.clone(),
-        kind: agent.kind.clone(),
-        transport: "tmux".to_owned(),
-        place: format!("{session}:{}", agent.name),
-        trouble: None,
-    };
-    let argv = start_command(row, config, agent);
-    if argv.is_empty() {
-        launched.trouble = Some(format!(
-            "kind `{}` starts no program; give {} a `command:` in loop.yaml",
-            agent.kind, agent.name
-        ));
-        return Ok(launched);
-    }
-    let open = OpenWindow {
-        session: session.to_owned(),
-        name: agent.name.to_string(),
-        argv,
-        env: agent_environment(agent, &world.agent_env()),
-        cwd: row.worktree.clone(),
-        tags: tags.clone(),
-    };
-    let there = server.find(&tags).await.map_err(Failure::ours)?;
-    let id = match there {
+impl Launcher<'_> {
+    async fn window(&self, agent: &Agent, session: &str) -> Result<Launched, Failure> {
+        let tags = Tags { loop_id: self.row.id.clone(), agent: agent.name.clone() };
+        let mut launched = Launched::new(agent, "tmux", format!("{session}:{}", agent.name));
+        let there = match self.server.find(&tags).await.map_err(Failure::ours)? {
+            Some(pane) => Some(pane),
+            None => self.adopted(agent, &tags).await?,
+        };
+        let known = self.known_conversation(agent).await?;
         // A tagged pane that shows a shell is not the agent: it is started anew in its place.
-        Some(pane) if pane.dead || is_shell(&pane) => {
-            server.respawn(&pane.id, &open).await.map_err(Failure::users)?;
-            pane.id
+        if let Some(pane) = there.as_ref().filter(|pane| !pane.dead && !is_shell(pane)) {
+            launched.conversation.clone_from(&known);
+            register(self.client, self.row, agent, pane, known, true).await?;
+            return Ok(launched);
         }
-        Some(pane) => pane.id,
-        None => match server.open_window(&open).await {
-            Ok(id) => id,
-            Err(error) => {
-                launched.trouble = Some(format!("its window cannot be opened: {error}"));
-                return Ok(launched);
+        self.open(&mut launched, agent, session, there.map(|pane| pane.id), known.as_deref()).await?;
+        Ok(launched)
+    }
+
+    /// The agent's window of the loop before, which goes on for this one.
+    async fn adopted(&self, agent: &Agent, tags: &Tags) -> Result<Option<Pane>, Failure> {
+        let Some(earlier) = self.earlier else { return Ok(None) };
+        let old = Tags { loop_id: earlier.id.clone(), agent: agent.name.clone() };
+        let Some(pane) = self.server.find(&old).await.map_err(Failure::ours)? else { return Ok(None) };
+        self.server.tag(&pane.id, tags).await.map_err(Failure::users)?;
+        self.client.forget_session(&earlier.id, &agent.name).await?;
+        self.server.find(tags).await.map_err(Failure::ours)
+    }
+
+    /// The conversation in which the agent goes on: the one of this loop, once it has had a turn there; else one of
+    /// the loop before, where that is wanted.
+    async fn known_conversation(&self, agent: &Agent) -> Result<Option<String>, Failure> {
+        let store = &self.client.store;
+        if let Some(id) = store.witnessed(&self.row.id, &agent.name).await?.conversation {
+            return Ok(Some(id));
+        }
+        match self.earlier {
+            Some(earlier) => Ok(store.witnessed(&earlier.id, &agent.name).await?.conversation),
+            None => Ok(None),
+        }
+    }
+
+    /// Opens the agent's window, or starts its program again in the one that is left.
+    async fn open(
+        &self,
+        launched: &mut Launched,
+        agent: &Agent,
+        session: &str,
+        left: Option<PaneId>,
+        known: Option<&str>,
+    ) -> Result<(), Failure> {
+        let start = start(self.row, self.config, agent, known);
+        let Some(program) = start.argv.first().cloned() else {
+            launched.trouble = Some(format!(
+                "kind `{}` starts no program; give {} a `command:` in loop.yaml",
+                agent.kind, agent.name
+            ));
+            return Ok(());
+        };
+        let open = OpenWindow {
+            session: session.to_owned(),
+            name: agent.name.to_string(),
+            argv: start.argv,
+            env: agent_environment(&self.row.id, agent, &self.world.agent_env()),
+            cwd: self.row.worktree.clone(),
+            tags: Tags { loop_id: self.row.id.clone(), agent: agent.name.clone() },
+        };
+        let id = match left {
+            Some(id) => {
+                self.server.respawn(&id, &open).await.map_err(Failure::users)?;
+                id
             }
-        },
-    };
-    let pane = server.pane(&id).await.map_err(Failure::ours)?;
-    register(client, row, agent, &pane, true).await?;
-    Ok(launched)
+            None => match self.server.open_window(&open).await {
+                Ok(id) => id,
+                Err(error) => {
+                    launched.trouble = Some(format!("its window cannot be opened: {error}"));
+                    return Ok(());
+                }
+            },
+        };
+        let pane = self.server.pane(&id).await.map_err(Failure::ours)?;
+        launched.conversation.clone_from(&start.conversation);
+        launched.resumed = start.resumes;
+        launched.opened = Some(Opened { pane: id, program });
+        register(self.client, self.row, agent, &pane, start.conversation, true).await
+    }
+
+    /// Waits until the agent takes input. A conversation that cannot be reopened is begun anew.
+    async fn until_ready(&self, launched: &mut Launched, session: &str) -> Result<(), Failure> {
+        let Some(agent) = self.config.agent(&launched.agent) else { return Ok(()) };
+        let mut ready = self.ready(launched, agent).await;
+        if launched.resumed
+            && matches!(&ready, Err(NotReady::Ended { .. }))
+            && let Some(opened) = launched.opened.take()
+        {
+            let lost = launched.conversation.take().unwrap_or_default();
+            output::note(format!(
+                "note: {}'s conversation {} cannot be reopened, so it begins a new one.",
+                agent.name,
+                plain(&lost)
+            ));
+            self.open(launched, agent, session, Some(opened.pane), None).await?;
+            ready = self.ready(launched, agent).await;
+        }
+        launched.trouble = launched.trouble.take().or_else(|| {
+            let error = ready.err()?;
+            Some(plain(&error.to_string()).into_owned())
+        });
+        Ok(())
+    }
+
+    async fn ready(&self, launched: &Launched, agent: &Agent) -> Result<(), NotReady> {
+        let (pane, program) = match &launched.opened {
+            Some(opened) => (opened.pane.clone(), opened.program.clone()),
+            None => {
+                let tags = Tags { loop_id: self.row.id.clone(), agent: agent.name.clone() };
+                let found = self.server.find(&tags).await?;
+                let gone = || TmuxError::NoPane(launched.place.clone());
+                let pane = found.ok_or_else(gone)?;
+                let start = start(self.row, self.config, agent, None);
+                (pane.id, start.argv.into_iter().next().unwrap_or_default())
+            }
+        };
+        let ready = self.server.wait_ready(&pane, &agent.profile, &program, &self.row.worktree, READY);
+        let word = format!("waiting until {} takes input …", agent.name);
+        with_word(ready, &word).await
+    }
 }
 
 /// Registers a pane as an agent's session.
@@ -162,6 +296,7 @@ pub(crate) async fn register(
     row: &LoopRow,
     agent: &Agent,
     pane: &Pane,
+    conversation: Option<String>,
     started_by_loop: bool,
 ) -> Result<(), Failure> {
     let address = Address { pane: pane.id.clone(), socket: Some(pane.socket.clone()) };
@@ -171,7 +306,7 @@ pub(crate) async fn register(
             agent: agent.name.clone(),
             transport: "tmux".to_owned(),
             address: serde_json::to_string(&address).map_err(Failure::ours)?,
-            conversation: None,
+            conversation,
             pid: pane.pid.map(i64::from),
             started_by_loop,
             registered_at: jiff::Timestamp::now(),
@@ -179,99 +314,69 @@ pub(crate) async fn register(
         .await
 }
 
-async fn without_window(
-    world: &World,
-    client: &Client,
-    row: &LoopRow,
-    config: &Config,
-    agent: &Agent,
-    transport: &str,
-) -> Result<Launched, Failure> {
-    let before = client.store.session(&row.id, &agent.name).await?;
-    let same = before.as_ref().filter(|session| session.transport == transport);
-    let session = SessionRow {
-        loop_id: row.id.clone(),
-        agent: agent.name.clone(),
-        transport: transport.to_owned(),
-        address: same.map_or_else(|| "null".to_owned(), |session| session.address.clone()),
-        conversation: same.and_then(|session| session.conversation.clone()),
-        pid: None,
-        started_by_loop: true,
-        registered_at: jiff::Timestamp::now(),
-    };
-    client.put_session(&session).await?;
-    let missing = || {
-        let available = world.agent_env();
-        let session = transport_session(row, config, agent, &session, &available, &world.state_dir);
-        exec::program_missing(&session)
-    };
-    let runs = agent.command.is_some() || !agent.profile.headless.is_empty();
-    let (place, trouble) = match transport {
-        "exec" if runs => ("one headless run per turn".to_owned(), missing()),
-        "exec" | "command" if !runs => (
-            "nowhere".to_owned(),
-            Some(format!("kind `{}` has no headless command; give {} a `command:`", agent.kind, agent.name)),
-        ),
-        "command" => ("your program is called per wake".to_owned(), missing()),
-        "wait" => (format!("it must call `loop wait {}`", agent.name), None),
-        "person" if world.tell.is_empty() => (
-            "a person".to_owned(),
-            Some("nobody can be told: set `tell:` in your config.yaml (`loop help loop-yaml`)".to_owned()),
-        ),
-        "person" => ("a person, told by your `tell:`".to_owned(), None),
-        other => (other.to_owned(), None),
-    };
-    Ok(Launched {
-        agent: agent.name.clone(),
-        kind: agent.kind.clone(),
-        transport: transport.to_owned(),
-        place,
-        trouble,
-    })
+impl Launcher<'_> {
+    async fn without_window(&self, agent: &Agent, transport: &str) -> Result<Launched, Failure> {
+        let before = self.client.store.session(&self.row.id, &agent.name).await?;
+        let same = before.as_ref().filter(|session| session.transport == transport);
+        // A run of another transport would be resumed by it as little as another CLI's conversation.
+        let known = if transport == "exec" { self.known_conversation(agent).await? } else { None };
+        let session = SessionRow {
+            loop_id: self.row.id.clone(),
+            agent: agent.name.clone(),
+            transport: transport.to_owned(),
+            address: same.map_or_else(|| "null".to_owned(), |session| session.address.clone()),
+            conversation: same.and_then(|session| session.conversation.clone()).or(known),
+            pid: None,
+            started_by_loop: true,
+            registered_at: jiff::Timestamp::now(),
+        };
+        self.client.put_session(&session).await?;
+        let missing = || {
+            let available = self.world.agent_env();
+            let state = &self.world.state_dir;
+            let session = transport_session(self.row, self.config, agent, &session, &available, state);
+            exec::program_missing(&session)
+        };
+        let runs = agent.command.is_some() || !agent.profile.headless.is_empty();
+        let (place, trouble) = match transport {
+            "exec" if runs => ("one headless run per turn".to_owned(), missing()),
+            "exec" | "command" if !runs => (
+                "nowhere".to_owned(),
+                Some(format!(
+                    "kind `{}` has no headless command; give {} a `command:`",
+                    agent.kind, agent.name
+                )),
+            ),
+            "command" => ("your program is called per wake".to_owned(), missing()),
+            "wait" => (format!("it must call `loop wait {}`", agent.name), None),
+            "person" if self.world.tell.is_empty() => (
+                "a person".to_owned(),
+                Some(
+                    "nobody can be told: set `tell:` in your config.yaml (`loop help loop-yaml`)".to_owned(),
+                ),
+            ),
+            "person" => ("a person, told by your `tell:`".to_owned(), None),
+            other => (other.to_owned(), None),
+        };
+        let mut launched = Launched::new(agent, transport, place);
+        launched.conversation = session.conversation;
+        launched.trouble = trouble;
+        Ok(launched)
+    }
 }
 
-/// Program and arguments of an agent's window.
-fn start_command(row: &LoopRow, config: &Config, agent: &Agent) -> Vec<String> {
-    let template = match &agent.command {
-        Some(command) => command.clone(),
-        None if agent.profile.start.is_empty() => return Vec::new(),
-        None => [&agent.profile.start, agent.profile.flags(agent.permissions)].concat(),
-    };
+/// How an agent's window is started.
+fn start(row: &LoopRow, config: &Config, agent: &Agent, known: Option<&str>) -> Start {
     let repo = row.worktree.to_string_lossy();
     let git_dir = row.common_dir.to_string_lossy();
     let verify = config.verify.as_ref().map(|words| words.join(" "));
-    let fill = Fill {
-        name: agent.name.as_str(),
-        text: "",
-        repo: &repo,
-        session: "",
-        git_dir: Some(&git_dir),
-        verify: verify.as_deref(),
-    };
-    fill.command(&template)
+    Start::new(agent, Ground { repo: &repo, git_dir: &git_dir, verify: verify.as_deref() }, known)
 }
 
 /// Whether a pane shows a shell instead of an agent.
 pub(crate) fn is_shell(pane: &Pane) -> bool {
     let shells = ["sh", "bash", "zsh", "fish", "dash", "ksh", "nu", "pwsh"];
     shells.contains(&pane.command.trim_start_matches('-'))
-}
-
-async fn wait_until_ready(server: &Server, row: &LoopRow, config: &Config, name: &Name) -> Option<String> {
-    let agent = config.agent(name)?;
-    let tags = Tags { loop_id: row.id.clone(), agent: name.clone() };
-    let pane = match server.find(&tags).await {
-        Ok(Some(pane)) => pane,
-        Ok(None) => return Some("its window is gone".to_owned()),
-        Err(error) => return Some(error.to_string()),
-    };
-    let argv = start_command(row, config, agent);
-    let program = argv.first().map(String::as_str).unwrap_or_default();
-    let ready = server.wait_ready(&pane.id, &agent.profile, program, &row.worktree, READY);
-    match with_word(ready, &format!("waiting until {name} takes input …")).await {
-        Ok(()) => None,
-        Err(error) => Some(plain(&error.to_string()).into_owned()),
-    }
 }
 
 /// Says what is waited for when it takes more than a second.

@@ -133,7 +133,7 @@ async fn window(
         .next(format!("`loop agents forget {name}` first, then again")));
     }
     server.tag(&id, &tags).await.map_err(Failure::users)?;
-    launch::register(client, row, agent, found, false).await?;
+    launch::register(client, row, agent, found, None, false).await?;
     let mut said = format!(
         "{name} is reached in {}:{} ({id}), which runs {}.",
         plain(&found.session),

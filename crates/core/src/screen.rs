@@ -33,6 +33,17 @@ pub struct Look {
     pub state: LookState,
     /// The composer's draft; `None` when no composer was found. Placeholders read as empty.
     pub composer: Option<String>,
+    /// The dialog it asks with, where its rule has a name.
+    pub dialog: Option<Dialog>,
+}
+
+/// A dialog that can be answered by name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Dialog {
+    /// Its name (`trust`).
+    pub name: String,
+    /// The keys that answer it, as tmux names them; none where only a person answers it.
+    pub keys: Vec<String>,
 }
 
 impl Look {
@@ -72,7 +83,7 @@ pub fn look(profile: &Profile, screen: &Screen) -> Look {
     match kept(&profile.signs) {
         Some(signs) => signs.look(screen),
         // Profiles are compiled when they are read, so this is one that was made by hand.
-        None => Look { state: LookState::Unknown, composer: None },
+        None => Look { state: LookState::Unknown, composer: None, dialog: None },
     }
 }
 
@@ -113,6 +124,7 @@ struct CompiledRule {
     matches: Regex,
     says: String,
     press: String,
+    dialog: Option<Dialog>,
 }
 
 impl CompiledSigns {
@@ -141,25 +153,26 @@ impl CompiledSigns {
     /// Reads a screen.
     pub fn look(&self, screen: &Screen) -> Look {
         let view = View::new(screen);
-        Look { state: self.state(&view), composer: self.draft(&view) }
+        let (state, dialog) = self.state(&view);
+        Look { state, composer: self.draft(&view), dialog }
     }
 
-    fn state(&self, view: &View<'_>) -> LookState {
+    fn state(&self, view: &View<'_>) -> (LookState, Option<Dialog>) {
         let first = |rules: &[CompiledRule]| rules.iter().find_map(|rule| rule.found(view));
         if let Some(says) = first(&self.limited) {
-            return LookState::Limited(says);
+            return (LookState::Limited(says), None);
         }
         if let Some((rule, says)) = self.blocked.iter().find_map(|rule| Some((rule, rule.found(view)?))) {
             let says = if rule.says.is_empty() { says } else { rule.says.clone() };
-            return LookState::Asks { says, press: rule.press.clone() };
+            return (LookState::Asks { says, press: rule.press.clone() }, rule.dialog.clone());
         }
         if first(&self.busy).is_some() {
-            return LookState::Busy;
+            return (LookState::Busy, None);
         }
         if first(&self.ready).is_some() {
-            return LookState::Idle;
+            return (LookState::Idle, None);
         }
-        LookState::Unknown
+        (LookState::Unknown, None)
     }
 
     /// The draft in the lowest line that looks like a composer, with the lines that continue it.
@@ -231,6 +244,7 @@ fn compiled(rule: &Rule) -> Result<CompiledRule, String> {
         matches: checked_regex(&rule.matches, Group::Optional)?,
         says: rule.says.clone(),
         press: rule.press.clone(),
+        dialog: (!rule.name.is_empty()).then(|| Dialog { name: rule.name.clone(), keys: rule.keys.clone() }),
     })
 }
 

@@ -35,14 +35,20 @@ const HARMLESS: [&str; 14] = [
     "XDG_STATE_HOME",
 ];
 
-/// Builds an agent's environment: the harmless variables, what its profile names, what its entry sets. Nothing
-/// else is inherited, no `GIT_*` and no foreign key.
-pub fn agent_environment(agent: &Agent, available: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+/// Builds an agent's environment: the harmless variables, what its profile names, what its entry sets, and by which
+/// name it takes part in which loop, for its turn hooks. Nothing else is inherited, no `GIT_*` and no foreign key.
+pub fn agent_environment(
+    loop_id: &str,
+    agent: &Agent,
+    available: &BTreeMap<String, String>,
+) -> BTreeMap<String, String> {
     let wanted = HARMLESS.iter().copied().chain(agent.profile.pass_env.iter().map(String::as_str));
     let mut built: BTreeMap<String, String> =
         wanted.filter_map(|name| available.get(name).map(|value| (name.to_owned(), value.clone()))).collect();
     built.extend(agent.profile.env.clone());
     built.extend(agent.env.clone());
+    built.insert("LOOP_ID".to_owned(), loop_id.to_owned());
+    built.insert("LOOP_AGENT".to_owned(), agent.name.to_string());
     built
 }
 
@@ -65,7 +71,7 @@ pub fn transport_session(
         profile: agent.profile.clone(),
         command: agent.command.clone(),
         permissions: agent.permissions,
-        env: agent_environment(agent, available),
+        env: agent_environment(&row.id, agent, available),
         conversation: session.conversation.clone(),
         outputs: state_dir.join("outputs").join(&row.id),
         git_dir: Some(row.common_dir.clone()),

@@ -32,6 +32,7 @@ mod sessions;
 mod steering;
 mod store;
 pub mod stores;
+mod witnessed;
 
 pub use check::StoreReport;
 pub use error::StoreError;
@@ -44,3 +45,4 @@ pub use loops::{LoopPatch, LoopRow, NewLoop};
 pub use relay::{Outcome, Recorded, TurnRecord};
 pub use sessions::SessionRow;
 pub use store::Store;
+pub use witnessed::{Limited, Witnessed};

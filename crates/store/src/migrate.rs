@@ -10,7 +10,10 @@ use crate::error::{Fault, KEEP, StoreError};
 use crate::store::Store;
 
 /// The steps, oldest first; the schema's number is how many of them a store has.
-const STEPS: &[&str] = &[include_str!("../migrations/0001_loops_and_deliveries.sql")];
+const STEPS: &[&str] = &[
+    include_str!("../migrations/0001_loops_and_deliveries.sql"),
+    include_str!("../migrations/0002_witnessed.sql"),
+];
 
 /// Marks a SQLite file as a store of loop: `loop` in ASCII.
 pub(crate) const APPLICATION_ID: i64 = 0x6c6f_6f70;

@@ -60,7 +60,11 @@ impl Store {
             transaction.commit().await?;
             Ok(())
         };
-        self.settle("register a session", work.await)
+        self.settle("register a session", work.await)?;
+        match &session.conversation {
+            Some(id) => self.keep_conversation(&session.loop_id, &session.agent, id).await,
+            None => Ok(()),
+        }
     }
 
     /// Returns the session of an agent in a loop.

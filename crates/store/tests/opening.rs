@@ -35,7 +35,7 @@ async fn a_new_store_is_whole_and_empty_and_its_users_alone() {
     let store = folder.open().await;
     let report = store.check().await.unwrap();
     assert_eq!(report.problems, Vec::<String>::new());
-    assert_eq!((report.schema, report.newest_schema, report.loops), (1, 1, 0));
+    assert_eq!((report.schema, report.newest_schema, report.loops), (2, 2, 0));
     assert_eq!(report.path, folder.file());
 
     #[cfg(unix)]
@@ -151,7 +151,7 @@ async fn a_newer_store_is_refused_and_left_alone() {
     folder.open_with_loop().await.close().await;
     run(&folder.file(), "PRAGMA user_version = 99").await;
     let error = refused(&folder).await;
-    assert!(matches!(error, StoreError::Newer { found: 99, known: 1, .. }), "{error:?}");
+    assert!(matches!(error, StoreError::Newer { found: 99, known: 2, .. }), "{error:?}");
 }
 
 #[tokio::test]

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use loop_store::{Incident, SessionRow, Severity, StoreError, Write, WriteKind};
+use loop_core::settle::{Event, Signal};
+use loop_store::{Incident, Limited, SessionRow, Severity, StoreError, Witnessed, Write, WriteKind};
 
 use crate::support::{Folder, at, name};
 
@@ -106,4 +107,40 @@ async fn writes_are_listed_in_the_order_of_taking_them_back() {
 
     let json = serde_json::to_value(&of_a[0]).unwrap();
     assert_eq!((&json["kind"], &json["path"]), (&"created".into(), &"/a/hooks/post-commit".into()));
+}
+
+fn signal(event: Event, second: i64) -> Signal {
+    Signal {
+        event,
+        at: at(second),
+        conversation: Some("c-1".to_owned()),
+        background: 0,
+        prompt: None,
+        says: None,
+    }
+}
+
+#[tokio::test]
+async fn what_was_learnt_of_an_agent_outlives_its_session() {
+    let folder = Folder::new();
+    let store = folder.open_with_loop().await;
+    assert_eq!(store.witnessed("L", &name("CC")).await.unwrap(), Witnessed::default());
+    let known = SessionRow { conversation: Some("c-1".to_owned()), ..session("CC") };
+    store.put_session(&known).await.unwrap();
+    store.put_session(&session("cc")).await.unwrap();
+    store.forget_session("L", &name("CC")).await.unwrap();
+    for (event, second) in [(Event::Started, 5), (Event::Finished, 9), (Event::Finished, 7)] {
+        store.keep_signal("L", &name("CC"), &signal(event, second)).await.unwrap();
+    }
+    let limited = Limited { words: "resets 3pm".to_owned(), since: at(1), until: Some(at(2)) };
+    store.keep_limit("L", &name("CC"), Some(&limited)).await.unwrap();
+    let learnt = store.witnessed("L", &name("cc")).await.unwrap();
+    assert_eq!(learnt.conversation.as_deref(), Some("c-1"));
+    assert_eq!(learnt.started.as_ref().map(|signal| signal.at), Some(at(5)));
+    assert_eq!(learnt.signal().map(|signal| signal.at), Some(at(9)), "the newest signal stays");
+    assert_eq!(learnt.limited, Some(limited));
+    store.keep_limit("L", &name("CC"), None).await.unwrap();
+    assert_eq!(store.witnessed("L", &name("CC")).await.unwrap().limited, None);
+    let error = store.keep_conversation("M", &name("CC"), "c").await.unwrap_err();
+    assert!(matches!(error, StoreError::Missing { what: "loop", .. }), "{error:?}");
 }

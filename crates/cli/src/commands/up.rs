@@ -18,7 +18,7 @@ use crate::commands::trust::{approve, is_edited};
 use crate::daemon::ensure_router;
 use crate::failure::{Done, Failure, USERS};
 use crate::here::Here;
-use crate::launch::{Launched, launch};
+use crate::launch::{Launched, Wanted, launch};
 use crate::output;
 use crate::people::only_people;
 use crate::telling;
@@ -37,21 +37,27 @@ pub(crate) struct Args {
     #[arg(long)]
     pub(crate) yes: bool,
     /// Go on in the agents' old conversations although the loop is new
-    #[arg(long)]
+    #[arg(long, alias = "keep-sessions")]
     pub(crate) keep_conversations: bool,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
 }
 
+impl Args {
+    fn wanted(&self) -> Wanted {
+        Wanted { headless: self.headless, keep_conversations: self.keep_conversations }
+    }
+}
+
 /// Runs the command.
 pub(crate) async fn run(world: &World, args: Args) -> Done {
     if args.all {
-        return all(world, args.headless, args.json).await;
+        return all(world, args.wanted(), args.json).await;
     }
     let (client, mut here) = Here::with_client(world).await?;
     let row = make_known(world, &client, &mut here).await?;
-    let summary = raise(world, &row, &mut here, args.headless, args.yes).await?;
+    let summary = raise(world, &row, &mut here, args.wanted(), args.yes).await?;
     if args.json {
         output::json(&summary);
     } else {
@@ -156,7 +162,7 @@ pub(crate) async fn raise(
     world: &World,
     row: &LoopRow,
     here: &mut Here,
-    headless: bool,
+    wanted: Wanted,
     yes: bool,
 ) -> Result<Summary, Failure> {
     let client = Client::open(world).await?;
@@ -175,7 +181,7 @@ pub(crate) async fn raise(
     let router = ensure_router(world).await?;
     let addr = router.addr();
     let client = Client { router: Some(router), ..client };
-    let agents = launch(world, &client, row, &config, headless).await?;
+    let agents = launch(world, &client, row, &config, wanted).await?;
     client.steer(&row.id, &Steer::Up).await?;
     let session = client.store.loop_row(&row.id).await?.and_then(|row| row.session);
     let session = session.filter(|_| agents.iter().any(|agent| agent.transport == "tmux"));
@@ -236,7 +242,7 @@ fn risks(world: &World, row: &LoopRow, here: &Here, config: &Config, agents: &[L
 }
 
 /// Raises every loop that was up, for example after a reboot.
-async fn all(world: &World, headless: bool, json: bool) -> Done {
+async fn all(world: &World, wanted: Wanted, json: bool) -> Done {
     let client = Client::open(world).await?;
     let mut summaries = Vec::new();
     let mut failed = None;
@@ -250,7 +256,7 @@ async fn all(world: &World, headless: bool, json: bool) -> Done {
                 continue;
             }
         };
-        match raise(world, &row, &mut here, headless, false).await {
+        match raise(world, &row, &mut here, wanted, false).await {
             Ok(summary) if json => summaries.push(summary),
             Ok(summary) => {
                 output::line(format!("{} ({})", row.slug, row.worktree.display()));

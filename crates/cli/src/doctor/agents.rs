@@ -37,7 +37,7 @@ pub(super) async fn agents(
     let client = store.map(|store| Client { store, router, kinds: world.settings.kinds.clone() });
     let mut trials: Vec<(Environment, commit::Trial)> = Vec::new();
     for agent in &config.agents {
-        let env = agent_environment(agent, &world.env);
+        let env = agent_environment("", agent, &world.env);
         if transport_of(agent, tmux) == "person" {
             report.add(match world.tell.is_empty() {
                 false => Check::ok(agent.name.as_str(), "a person, told by your `tell:`"),

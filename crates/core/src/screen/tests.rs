@@ -203,7 +203,7 @@ fn what_a_reply_quotes_does_not_count() {
         let look = look(&builtin(kind).unwrap(), &screen);
         assert_eq!(
             look,
-            Look { state: LookState::Idle, composer: Some(String::new()) },
+            Look { state: LookState::Idle, composer: Some(String::new()), dialog: None },
             "{screen:#?}"
         );
     }
@@ -266,10 +266,10 @@ fn no_rule_is_without_a_screen() {
 
 #[test]
 fn the_composer_holds_a_text_however_it_is_wrapped() {
-    let look = Look { state: LookState::Idle, composer: Some("/agent-loop小明".to_owned()) };
+    let look = Look { state: LookState::Idle, composer: Some("/agent-loop小明".to_owned()), dialog: None };
     assert!(look.holds("/agent-loop 小明"));
     assert!(!look.holds("/agent-loop 小"));
-    assert!(!Look { state: LookState::Idle, composer: None }.holds(""));
+    assert!(!Look { state: LookState::Idle, composer: None, dialog: None }.holds(""));
 }
 
 #[test]

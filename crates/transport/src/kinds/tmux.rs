@@ -68,13 +68,18 @@ fn bad_address(session: &Session, why: &str) -> TransportError {
 }
 
 impl Window {
-    /// The pane, if it is there and the agent's.
+    /// The pane, if it is there and the agent's. One that was closed and opened again elsewhere is known by its tags.
     async fn pane(&self) -> Result<Result<Pane, Presence>, TransportError> {
-        match self.server.pane(&self.id).await {
-            Ok(pane) => Ok(owned(&pane, &self.tags).map(|()| pane)),
-            Err(TmuxError::NoPane(id)) => Ok(Err(closed(&id))),
-            Err(error) => Err(trouble(&error)),
-        }
+        let why = match self.server.pane(&self.id).await {
+            Ok(pane) => match owned(&pane, &self.tags) {
+                Ok(()) => return Ok(Ok(pane)),
+                Err(why) => why,
+            },
+            Err(TmuxError::NoPane(id)) => closed(&id),
+            Err(error) => return Err(trouble(&error)),
+        };
+        let again = self.server.find(&self.tags).await.map_err(|error| trouble(&error))?;
+        Ok(again.ok_or(why))
     }
 }
 
@@ -117,7 +122,17 @@ fn eye(session: &Session) -> Eye<'_> {
 impl Transport for Tmux {
     async fn probe(&self, session: &Session) -> Result<Presence, TransportError> {
         let window = self.window(session)?;
-        match eye(session).see(&window.server, &window.id).await {
+        let eye = eye(session);
+        match eye.see(&window.server, &window.id).await {
+            Ok(seen) if owned(&seen.pane, &window.tags).is_ok() => return Ok(seen.presence),
+            Ok(_) | Err(TmuxError::NoPane(_)) => {}
+            Err(error) => return Err(trouble(&error)),
+        }
+        let pane = match window.pane().await? {
+            Ok(pane) => pane,
+            Err(presence) => return Ok(presence),
+        };
+        match eye.see(&window.server, &pane.id).await {
             Ok(seen) => Ok(owned(&seen.pane, &window.tags).err().unwrap_or(seen.presence)),
             Err(TmuxError::NoPane(id)) => Ok(closed(&id)),
             Err(error) => Err(trouble(&error)),
@@ -141,8 +156,11 @@ impl Transport for Tmux {
         let _lock = PaneLock::take(&self.locks, &pane).await?;
         let check = |pane: &Pane| owned(pane, &window.tags);
         let eye = eye(session);
-        let (state, note) = send(&window.server, &eye, &window.id, &check, &wake.text, progress).await?;
-        Ok(Receipt { state, conversation: None, note, address: None })
+        let (state, note) = send(&window.server, &eye, &pane.id, &check, &wake.text, progress).await?;
+        let moved = (pane.id != window.id)
+            .then(|| Address { pane: pane.id.clone(), socket: Some(pane.socket.clone()) })
+            .and_then(|address| serde_json::to_value(address).ok());
+        Ok(Receipt { state, conversation: None, note, address: moved })
     }
 
     async fn interrupt(&self, session: &Session) -> Result<(), TransportError> {
@@ -154,7 +172,8 @@ impl Transport for Tmux {
                 other => return Err(TransportError::NotNow(other)),
             }
             let window = self.window(session)?;
-            let keys = ["send-keys", "-t", window.id.as_str(), "Escape"];
+            let pane = window.pane().await?.map_err(TransportError::NotNow)?;
+            let keys = ["send-keys", "-t", pane.id.as_str(), "Escape"];
             window.server.tmux(&keys).await.map_err(|error| trouble(&error))?;
             let deadline = Instant::now() + STOPS;
             while Instant::now() < deadline {

@@ -74,7 +74,7 @@ mod tests {
         profile.signs.composer = Some("^[│ ]*❯ ?(.*)$".into());
         let screen =
             Screen { title: String::new(), lines: lines.iter().map(|line| (*line).to_owned()).collect() };
-        let look = Look { state: LookState::Idle, composer: draft.map(str::to_owned) };
+        let look = Look { state: LookState::Idle, composer: draft.map(str::to_owned), dialog: None };
         assert_eq!(holds(&profile, &screen, &look, "/agent-loop 小明"), *expected, "{lines:?}");
     }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use loop_core::Profile;
-use loop_core::screen::{CompiledSigns, Look, LookState, Screen};
+use loop_core::screen::{CompiledSigns, Dialog, Look, LookState, Screen};
 use tokio::time::Instant;
 
 use super::pane::{Pane, PaneId};
@@ -56,7 +56,7 @@ impl<'a> Eye<'a> {
         let (pane, screen) = server.look_at(id).await?;
         let look = match &self.signs {
             Some(signs) => signs.look(&screen),
-            None => Look { state: LookState::Unknown, composer: None },
+            None => Look { state: LookState::Unknown, composer: None, dialog: None },
         };
         let presence = self.presence(&pane, &screen, &look);
         Ok(Seen { pane, presence, screen, look })
@@ -157,8 +157,23 @@ pub enum NotReady {
     Tmux(#[from] TmuxError),
 }
 
+/// Between the keys of one answer: a menu must have moved before it is confirmed.
+const BETWEEN_KEYS: Duration = Duration::from_millis(200);
+
+/// A dialog that still stands so long after its answer did not hear it.
+const STUCK: Duration = Duration::from_secs(5);
+
+/// Whether the user wants this dialog answered. Each is answered once: pressed twice, a key may answer something
+/// else.
+fn may_answer(profile: &Profile, dialog: Option<&Dialog>, answered: &[String]) -> bool {
+    dialog.is_some_and(|dialog| {
+        !dialog.keys.is_empty() && profile.answers.contains(&dialog.name) && !answered.contains(&dialog.name)
+    })
+}
+
 impl Server {
-    /// Waits until the agent in a pane takes input; answers no dialog.
+    /// Waits until the agent in a pane takes input. Answers a dialog once, and only one that the profile's
+    /// [`answers`](Profile::answers) name; the others are for a person.
     ///
     /// `program` is the agent's program, `cwd` the folder it was started in.
     ///
@@ -175,6 +190,7 @@ impl Server {
         let eye = Eye::new(profile, vec![base_name(program).to_owned()]);
         let start = Instant::now();
         let mut steady: Option<(Presence, Instant)> = None;
+        let mut answered: Vec<String> = Vec::new();
         loop {
             let Seen { pane, presence, look, .. } = eye.see(self, id).await?;
             if pane.dead {
@@ -202,6 +218,19 @@ impl Server {
                                 found: pane.path.display().to_string(),
                                 wanted: cwd.display().to_string(),
                             });
+                        }
+                    }
+                    // It may stand a moment longer; answered it is all the same.
+                    Presence::Asks { .. }
+                        if since.elapsed() < STUCK
+                            && look.dialog.as_ref().is_some_and(|dialog| answered.contains(&dialog.name)) => {
+                    }
+                    Presence::Asks { .. } if may_answer(profile, look.dialog.as_ref(), &answered) => {
+                        let dialog = look.dialog.unwrap_or_default();
+                        answered.push(dialog.name);
+                        for key in dialog.keys {
+                            self.tmux(&["send-keys", "-t", id.as_str(), &key]).await?;
+                            tokio::time::sleep(BETWEEN_KEYS).await;
                         }
                     }
                     Presence::Asks { says, press } => {
