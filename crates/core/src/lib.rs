@@ -16,6 +16,7 @@ pub mod decide;
 pub mod delivery;
 pub mod diagnostic;
 pub mod history;
+pub mod limit;
 pub mod manifest;
 pub mod name;
 pub mod plain;
