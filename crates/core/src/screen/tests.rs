@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod gemini;
+mod qwen;
+
 use super::*;
 use crate::profile::builtin;
 
@@ -290,4 +293,49 @@ fn any_screen_can_be_looked_at() {
             prop_assert_eq!(look(profile, &screen), look(profile, &screen));
         }
     });
+}
+
+/// Compares recorded screens of a kind with what they must read as.
+fn read_as(kind: &str, recorded: Vec<(&str, LookState, Option<&str>)>) {
+    let mut wrong = Vec::new();
+    for (file, expected, composer) in recorded {
+        let look = look(&builtin(kind).unwrap(), &golden(&format!("{kind}-{file}")));
+        // A menu's pointer may look like a composer; nobody types into a dialog.
+        let blocked = composer.is_none() && !matches!(expected, LookState::Unknown);
+        if state(&look) != expected || (!blocked && look.composer.as_deref() != composer) {
+            wrong.push(format!("{kind} {file}: {look:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Lets a reply quote every recorded screen of a kind above an idle composer.
+fn quoted_counts_for_nothing(
+    kind: &str,
+    recorded: Vec<(&str, LookState, Option<&str>)>,
+    idle_after: impl Fn(&[String]) -> Screen,
+) {
+    for (file, ..) in recorded {
+        for indent in ["  ", "     1 "] {
+            let mut reply = vec!["✦ It looks like this:".to_owned(), String::new()];
+            let shown = golden(&format!("{kind}-{file}"));
+            reply.extend(shown.lines.iter().map(|line| format!("{indent}{line}")));
+            reply.extend([String::new(), "  And that is all.".to_owned()]);
+            let screen = idle_after(&reply);
+            let look = look(&builtin(kind).unwrap(), &screen);
+            assert_eq!((look.state, look.composer.as_deref()), (LookState::Idle, Some("")), "{file}: {screen:#?}");
+        }
+    }
+}
+
+/// Every rule of a kind is met by some recorded screen.
+fn every_rule_decides(kind: &str, recorded: Vec<(&str, LookState, Option<&str>)>) {
+    let screens: Vec<Screen> =
+        recorded.into_iter().map(|(file, ..)| golden(&format!("{kind}-{file}"))).collect();
+    let signs = CompiledSigns::new(&builtin(kind).unwrap().signs).unwrap();
+    let rules = [&signs.ready, &signs.busy, &signs.blocked, &signs.limited];
+    for rule in rules.into_iter().flatten() {
+        let found = screens.iter().any(|screen| rule.found(&View::new(screen)).is_some());
+        assert!(found, "{kind}: {}", rule.matches);
+    }
 }
