@@ -8,6 +8,7 @@ mod bad_input;
 mod cast;
 mod crash;
 mod demo;
+mod handshake;
 mod headless;
 mod hookless;
 mod lost_windows;

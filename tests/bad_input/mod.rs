@@ -3,7 +3,7 @@
 //! Every test drives the real program in a [`bench::Bench`]: a home of its own, a router on a free port, its own
 //! tmux server.
 
-mod bench;
+pub(crate) mod bench;
 mod cast;
 mod later_commits;
 mod places;

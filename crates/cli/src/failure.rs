@@ -60,6 +60,11 @@ impl Failure {
         self
     }
 
+    /// Whether something of ours is to blame, and not the user's.
+    pub(crate) fn is_ours(&self) -> bool {
+        self.code == OURS
+    }
+
     /// What happened, in one line.
     pub(crate) fn words(&self) -> String {
         plain(&format!("{:#}", self.error)).into_owned()
