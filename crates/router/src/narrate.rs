@@ -95,7 +95,7 @@ impl Desk {
         if !self.store.events_of_kind(&row.id, "untold").await?.is_empty() {
             return Ok(());
         }
-        let text = "nobody was told: no `tell:` is configured (`loop help loop-yaml`); `loop status` says it";
+        let text = "nobody was told: no `tell:` is configured (`loop help tell`); `loop status` says it";
         self.say(Some(&row.id), "untold", text).await
     }
 

@@ -15,9 +15,11 @@ pub(crate) struct Args {
 }
 
 /// The longer texts: name, what it is about, text.
-const TOPICS: [(&str, &str, &str); 4] = [
+const TOPICS: [(&str, &str, &str); 5] = [
     ("protocol", "sections, verdicts, who is next", include_str!("../../../../docs/protocol.md")),
     ("loop-yaml", "every key of loop.yaml", include_str!("../../../../docs/loop-yaml.md")),
+    ("tell", "how and of what a person is told", include_str!("../../../../docs/tell.md")),
+    ("skill", "what an agent does in its turn", crate::skills::SKILL),
     ("http", "the webhook and the API", include_str!("../../../../docs/http.md")),
     ("troubleshooting", "what to do when nothing moves", include_str!("../../../../docs/troubleshooting.md")),
 ];

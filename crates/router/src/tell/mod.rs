@@ -143,6 +143,11 @@ impl Tell {
 }
 
 impl Configured {
+    /// The channel itself, to be added to another [`Tell`].
+    pub fn channel(&self) -> Arc<dyn Channel> {
+        Arc::clone(&self.channel)
+    }
+
     /// Where it leads, without anything secret.
     pub fn place(&self) -> String {
         self.channel.place()
