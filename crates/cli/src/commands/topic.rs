@@ -15,7 +15,7 @@ pub(crate) struct Args {
 }
 
 /// The longer texts: name, what it is about, text.
-const TOPICS: [(&str, &str, &str); 5] = [
+const TOPICS: [(&str, &str, &str); 6] = [
     ("protocol", "sections, verdicts, who is next", include_str!("../../../../docs/protocol.md")),
     ("loop-yaml", "every key of loop.yaml", include_str!("../../../../docs/loop-yaml.md")),
     ("tell", "how and of what a person is told", include_str!("../../../../docs/tell.md")),
