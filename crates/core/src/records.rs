@@ -38,17 +38,37 @@ impl Recorded {
 pub struct Prompt {
     /// When, by the CLI's clock.
     pub at: Timestamp,
-    /// The beginning of it: on one line, harmless to print, at most [`PROMPT_LENGTH`] characters.
+    /// An [`excerpt`] of it.
     pub text: String,
 }
 
 impl Prompt {
     /// The prompt `text`, cut and made harmless.
     pub fn new(at: Timestamp, text: &str) -> Self {
-        // A prompt may be a pasted file; only its beginning is looked at.
-        let end = text.char_indices().nth(PROMPT_LENGTH * 8).map_or(text.len(), |(end, _)| end);
-        Self { at, text: plain::line(&text[..end], PROMPT_LENGTH - 1) }
+        Self { at, text: excerpt(text) }
     }
+}
+
+/// The beginning and the end of a prompt, on one line, harmless to print, at most [`PROMPT_LENGTH`] characters. Where a
+/// CLI puts a skill's body in its call's place, the body begins with the skill's name, and the arguments stand at the
+/// end.
+pub fn excerpt(text: &str) -> String {
+    let half = PROMPT_LENGTH / 2 - 2;
+    // A prompt may be a pasted file: only its ends are looked at.
+    let window = half * 8;
+    let head_end = text.char_indices().nth(window).map_or(text.len(), |(end, _)| end);
+    let tail_start = text.char_indices().rev().nth(window).map_or(0, |(start, _)| start);
+    if head_end == text.len() {
+        let whole = plain::line(text, PROMPT_LENGTH);
+        if whole.chars().count() <= PROMPT_LENGTH {
+            return whole;
+        }
+    }
+    let head = plain::line(&text[..head_end], half);
+    let tail = text[tail_start..].split_whitespace().collect::<Vec<_>>().join(" ");
+    let tail = plain::plain(&tail);
+    let cut = tail.char_indices().rev().nth(half - 1).map_or(0, |(start, _)| start);
+    format!("{} {}", head, tail[cut..].trim_start())
 }
 
 /// How the newest turn of a conversation stands by its records.
@@ -82,6 +102,12 @@ mod tests {
         let at = Timestamp::UNIX_EPOCH;
         assert_eq!(Prompt::new(at, " /agent-loop\n CC ").text, "/agent-loop CC");
         assert_eq!(Prompt::new(at, "a\u{1b}[2Jb").text, "a\\u{1b}[2Jb");
+        let body = format!("# agent-loop: one turn\n{}\n\n/agent-loop CC", "do this\n".repeat(5000));
+        let kept = Prompt::new(at, &body).text;
+        assert!(
+            kept.starts_with("# agent-loop: one turn do") && kept.ends_with("do this /agent-loop CC"),
+            "{kept}"
+        );
         for long in ["名".repeat(10_000), "a b ".repeat(100_000)] {
             assert!(Prompt::new(at, &long).text.chars().count() <= PROMPT_LENGTH);
         }

@@ -439,8 +439,7 @@ fn is_wake(prompt: &str, text: &str) -> bool {
     let arguments = &text[1..];
     let is_other = |c: char| !c.is_alphanumeric() && !matches!(c, '-' | '_' | '.');
     let named = prompt.iter().any(|word| word.split(is_other).any(|part| part == skill));
-    let called = arguments.is_empty() || prompt.windows(arguments.len()).any(|words| words == arguments);
-    prompt == arguments || (named && called)
+    prompt == arguments || (named && prompt.ends_with(arguments))
 }
 
 #[cfg(test)]

@@ -2,11 +2,13 @@
 //!
 //! The database is opened for reading only, for one look, and closed again: a connection that stays would keep the
 //! writer from tidying up its log. In WAL mode a reader blocks nobody. In the other modes even a reader's lock can
-//! make a writer fail, and a database in WAL mode that nobody uses would get its log files back; so without a log
-//! beside it the file is read as one that does not change, and what was read counts only if it did not.
+//! make a writer fail, and a database in WAL mode that nobody uses would get its log files back. So without a log
+//! beside it the file is read without a lock, as one that does not change, and what was read counts only if it did not;
+//! in the middle of a transaction it is not read at all.
 
 use std::ffi::OsString;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -23,6 +25,9 @@ const PATIENCE: Duration = Duration::from_millis(100);
 
 /// The longest that a look may take.
 const DEADLINE: Duration = Duration::from_secs(2);
+
+/// How often a look waits for the end of a transaction.
+const TRIES: u32 = 5;
 
 /// Two changes within this time can leave the same time behind.
 const TICK: Duration = Duration::from_millis(20);
@@ -46,6 +51,7 @@ struct Last {
 struct Files {
     main: Stamp,
     log: Option<Stamp>,
+    /// The journal of a transaction that is under way.
     journal: Option<Stamp>,
 }
 
@@ -60,12 +66,10 @@ impl Files {
                 Err(error) => Err(error),
             }
         };
-        Ok(Self { main: Stamp::at(path)?, log: beside("-wal")?, journal: beside("-journal")? })
-    }
-
-    /// Whether nobody can be in the middle of a change.
-    fn at_rest(&self) -> bool {
-        self.log.is_none() && self.journal.is_none_or(|journal| journal.size == 0)
+        let (main, log, journal) = (Stamp::at(path)?, beside("-wal")?, beside("-journal")?);
+        // A journal that is kept between transactions is empty, or its header is.
+        let journal = journal.filter(|journal| journal.size > 0 && !journal_is_spent(path));
+        Ok(Self { main, log, journal })
     }
 
     /// When anything was last written.
@@ -80,6 +84,14 @@ impl Files {
         let age = Timestamp::now().duration_since(modified);
         age.unsigned_abs() < TICK
     }
+}
+
+fn journal_is_spent(database: &Path) -> bool {
+    let mut name = OsString::from(database);
+    name.push("-journal");
+    let mut header = [0; 8];
+    let read = File::open(name).and_then(|mut journal| journal.read_exact(&mut header));
+    read.is_err() || header == [0; 8]
 }
 
 impl Database {
@@ -102,9 +114,15 @@ impl Database {
         {
             return last.recorded.clone();
         }
-        if files.is_fresh() {
+        for _ in 0..TRIES {
+            if files.journal.is_none() && !files.is_fresh() {
+                break;
+            }
             tokio::time::sleep(TICK).await;
             files = Files::of(&self.path).unwrap_or(files);
+        }
+        if files.journal.is_some() {
+            return self.unreadable("the database is locked by a transaction", files.modified());
         }
         let read = tokio::time::timeout(DEADLINE, self.read(&files, asked, now)).await;
         match read {
@@ -126,7 +144,7 @@ impl Database {
             .filename(&self.path)
             .read_only(true)
             .create_if_missing(false)
-            .immutable(files.at_rest())
+            .immutable(files.log.is_none())
             .busy_timeout(PATIENCE)
             .disable_statement_logging();
         let mut connection =
@@ -135,7 +153,7 @@ impl Database {
         // What could go wrong with closing is nothing that the answer depends on.
         let _ = connection.close().await;
         let recorded = answer.map_err(|error| error.to_string())?;
-        if files.at_rest() && Files::of(&self.path).ok().as_ref() != Some(files) {
+        if files.log.is_none() && Files::of(&self.path).ok().as_ref() != Some(files) {
             return Err("it changed while it was read".to_owned());
         }
         Ok(recorded)

@@ -43,6 +43,11 @@ impl Story {
         self.state.as_ref()
     }
 
+    /// Whether a turn has ended, however.
+    pub(crate) fn is_over(&self) -> bool {
+        self.state.as_ref().is_some_and(|state| !matches!(state, RecordState::Working | RecordState::Asks(_)))
+    }
+
     pub(crate) fn changed(&self) -> Option<Timestamp> {
         self.changed
     }

@@ -187,7 +187,13 @@ impl Rollout {
                 self.limit = None;
                 self.story.event(at, RecordState::Working);
             }
-            "user_message" => self.asked(at, payload),
+            // As older versions write it, and newer ones.
+            "user_message" => self.asked(at, payload["message"].as_str().unwrap_or_default()),
+            "item_completed" => match payload["item"]["type"].as_str() {
+                Some("UserMessage") => self.asked(at, &text(&payload["item"]["content"])),
+                _ if self.story.is_over() => {}
+                _ => self.story.event(at, RecordState::Working),
+            },
             "task_complete" | "turn_complete" | "turn_aborted" => {
                 let state = match self.limit.take() {
                     // A turn that brought an answer was not stopped by the limit.
@@ -221,15 +227,18 @@ impl Rollout {
         }
     }
 
-    fn asked(&mut self, at: Option<Timestamp>, payload: &Value) {
-        let ended = !matches!(self.story.state(), None | Some(RecordState::Working | RecordState::Asks(_)));
-        let text = payload["message"].as_str().unwrap_or_default();
-        self.story.asked(at, text);
-        // `task_started` of the same turn may stand behind it, with the same time; the turn goes on either way.
-        if ended {
+    fn asked(&mut self, at: Option<Timestamp>, text: &str) {
+        if self.story.is_over() {
             self.limit = None;
         }
+        self.story.asked(at, text);
     }
+}
+
+/// The text of a message in parts.
+fn text(content: &Value) -> String {
+    let parts = content.as_array().into_iter().flatten();
+    parts.filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join("\n")
 }
 
 /// The words for a limit that has been reached.

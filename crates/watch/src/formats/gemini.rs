@@ -146,6 +146,9 @@ impl Session {
         let at = time(&line["timestamp"]);
         let words = text(&line["content"]);
         match line["type"].as_str() {
+            // The results of calls are handed to the model as a user's message.
+            Some("user") if words.is_empty() => self.story.event(at, RecordState::Working),
+            Some("user") if words.starts_with("<session_context>") => {}
             Some("user") => self.story.asked(at, &words),
             Some("gemini") => {
                 let calls = line["toolCalls"].as_array().is_some_and(|calls| !calls.is_empty());

@@ -121,7 +121,7 @@ fn state(message: &Value) -> RecordState {
 /// What the newest turn was asked.
 async fn prompt(connection: &mut SqliteConnection, session: &str) -> sqlx::Result<Option<Prompt>> {
     let row: Option<(String, i64)> = sqlx::query_as(
-        "select id, time_created from message where session_id = ?1 and json_extract(data, '$.role') = 'user' \
+        "select id, time_created from message where session_id = ?1 and json_valid(data) and json_extract(data, '$.role') = 'user' \
          order by time_created desc, id desc limit 1",
     )
     .bind(session)
@@ -129,8 +129,8 @@ async fn prompt(connection: &mut SqliteConnection, session: &str) -> sqlx::Resul
     .await?;
     let Some((message, created)) = row else { return Ok(None) };
     let parts: Vec<(String,)> = sqlx::query_as(
-        "select substr(coalesce(json_extract(data, '$.text'), ''), 1, 4000) from part where message_id = ?1 \
-         and json_extract(data, '$.type') = 'text' order by id limit 8",
+        "select coalesce(json_extract(data, '$.text'), '') from part where message_id = ?1 \
+         and json_valid(data) and json_extract(data, '$.type') = 'text' order by id limit 8",
     )
     .bind(&message)
     .fetch_all(connection)
@@ -143,7 +143,8 @@ async fn prompt(connection: &mut SqliteConnection, session: &str) -> sqlx::Resul
 async fn asks(connection: &mut SqliteConnection, session: &str) -> sqlx::Result<bool> {
     let row: Option<(Option<String>, Option<String>)> = sqlx::query_as(
         "select json_extract(data, '$.tool'), json_extract(data, '$.state.status') from part \
-         where session_id = ?1 order by id desc limit 1",
+         where session_id = ?1 and json_valid(data) \
+         order by id desc limit 1",
     )
     .bind(session)
     .fetch_optional(connection)

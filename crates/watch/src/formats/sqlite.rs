@@ -107,7 +107,8 @@ fn time(row: &SqliteRow, unit: TimeUnit) -> sqlx::Result<Option<Timestamp>> {
     let number = match &text {
         Some(text) => text.trim().parse::<f64>().ok(),
         None if kind == "INTEGER" => Some(row.try_get_unchecked::<i64, _>(1)? as f64),
-        None => Some(row.try_get_unchecked::<f64, _>(1)?),
+        None if kind == "REAL" => Some(row.try_get_unchecked::<f64, _>(1)?),
+        None => None,
     };
     Ok(match unit {
         TimeUnit::Ms => number.and_then(|ms| Timestamp::from_millisecond(ms as i64).ok()),
