@@ -17,6 +17,9 @@ const OUTPUT_LIMIT: u64 = 4 * 1024 * 1024;
 /// How long the output of a program that has ended is still read.
 const PIPE_GRACE: Duration = Duration::from_millis(300);
 
+/// How long a group that was told to end may take.
+const END_GRACE: Duration = Duration::from_secs(1);
+
 /// What a program that ran to its end left.
 pub(crate) struct Ran {
     pub(crate) status: ExitStatus,
@@ -101,6 +104,29 @@ pub(crate) fn signal_group(leader: u32, signal: Signal) -> bool {
 /// Whether any process of the group is left.
 pub(crate) fn group_lives(leader: u32) -> bool {
     group(leader).is_some_and(|group| test_kill_process_group(group).is_ok())
+}
+
+/// Ends a group that has been told to end by a hang-up, if that was not enough.
+pub(crate) async fn end_group(leader: u32) {
+    if ended(leader).await {
+        return;
+    }
+    signal_group(leader, Signal::TERM);
+    if !ended(leader).await {
+        signal_group(leader, Signal::KILL);
+    }
+}
+
+/// Waits a moment for the end of a group; `false` when it still lives.
+async fn ended(leader: u32) -> bool {
+    let deadline = tokio::time::Instant::now() + END_GRACE;
+    while group_lives(leader) {
+        if tokio::time::Instant::now() >= deadline {
+            return false;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    true
 }
 
 fn group(leader: u32) -> Option<Pid> {

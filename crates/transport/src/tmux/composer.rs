@@ -1,5 +1,7 @@
 //! What stands in an agent's composer, also where it is broken over several lines.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use loop_core::Profile;
 use loop_core::screen::{Look, Screen};
 use regex::Regex;
@@ -54,6 +56,75 @@ fn lines_below<'a>(profile: &Profile, screen: &'a Screen) -> &'a [String] {
     composer.and_then(|line| screen.lines.get(line + 1..)).unwrap_or_default()
 }
 
+/// How often `text` stands on the screen, in the composer and among what the agent was told.
+pub(super) fn echoes(screen: &Screen, text: &str) -> usize {
+    let solid = |line: &String| line.chars().filter(|c| !is_frame(*c)).collect::<String>();
+    let shown: String = screen.lines.iter().map(solid).collect();
+    shown.matches(bare(text).as_str()).count()
+}
+
+/// Whether a draft holds our text, or a beginning of it that somebody is adding to.
+pub(super) fn is_part(text: &str, draft: &str) -> bool {
+    bare(draft).contains(&bare(text))
+}
+
+/// Whether the composer's line is the last one: then it may be a prompt whose line stays where it was typed.
+pub(super) fn is_last_line(profile: &Profile, screen: &Screen) -> bool {
+    lines_below(profile, screen).iter().all(|line| line.trim().is_empty())
+}
+
+/// Reads a composer of which the profile does not say where it is: by our text that comes up where there was none.
+#[derive(Debug)]
+pub(super) struct Blind {
+    /// Lines that are our text, and its echoes, before it was put in.
+    before: (usize, usize),
+    /// Where it stands, counted from the last line; none yet: the greatest number.
+    at: AtomicUsize,
+}
+
+impl Blind {
+    /// `screen` is what was seen before our text was put in.
+    pub(super) fn new(screen: &Screen, text: &str) -> Self {
+        let before = (standing(screen, text).len(), echoes(screen, text));
+        Self { before, at: AtomicUsize::new(usize::MAX) }
+    }
+
+    pub(super) fn holds(&self, screen: &Screen, text: &str) -> Holds {
+        let found = standing(screen, text);
+        let at = self.at.load(Ordering::Relaxed);
+        match found.last() {
+            Some(place) if at == usize::MAX && found.len() > self.before.0 => {
+                self.at.store(*place, Ordering::Relaxed);
+                Holds::Ours
+            }
+            Some(_) if found.contains(&at) => Holds::Ours,
+            _ if at == usize::MAX && echoes(screen, text) > self.before.1 => {
+                Holds::Foreign("our text, with other text around it".to_owned())
+            }
+            _ => Holds::Nothing,
+        }
+    }
+}
+
+/// The places, counted from the last line, of lines that are nothing but `text`; a frame and a prompt aside.
+fn standing(screen: &Screen, text: &str) -> Vec<usize> {
+    let ours = bare(text);
+    let solid = |line: &String| line.chars().filter(|c| !is_frame(*c)).collect::<String>();
+    let lines: Vec<String> = screen.lines.iter().map(solid).collect();
+    let prompts = ['>', '❯', '›', '*'];
+    let filled = lines.iter().rposition(|line| !line.is_empty()).unwrap_or(0);
+    let begins = |at: usize| {
+        let first = lines[at].strip_prefix(prompts).unwrap_or(&lines[at]);
+        let mut joined = String::new();
+        !first.is_empty()
+            && std::iter::once(first).chain(lines[at + 1..].iter().map(String::as_str)).any(|line| {
+                joined.push_str(line);
+                joined == ours
+            })
+    };
+    (0..lines.len()).filter(|at| begins(*at)).map(|at| filled - at.min(filled)).collect()
+}
+
 fn bare(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace()).collect()
 }
@@ -76,6 +147,36 @@ mod tests {
             Screen { title: String::new(), lines: lines.iter().map(|line| (*line).to_owned()).collect() };
         let look = Look { state: LookState::Idle, composer: draft.map(str::to_owned), dialog: None };
         assert_eq!(holds(&profile, &screen, &look, "/agent-loop 小明"), *expected, "{lines:?}");
+    }
+
+    fn screen(lines: &[&str]) -> Screen {
+        Screen { title: String::new(), lines: lines.iter().map(|line| (*line).to_owned()).collect() }
+    }
+
+    #[test]
+    fn our_text_is_found_where_nobody_says_where_the_composer_is() {
+        let text = "/agent-loop CC";
+        let before = screen(&["  ┃  /agent-loop CC", "     done", "  ┃", "  ┃  Build", "  tab agents"]);
+        let blind = Blind::new(&before, text);
+        assert_eq!(blind.holds(&before, text), Holds::Nothing);
+        let glued =
+            screen(&["  ┃  /agent-loop CC", "     done", "  ┃  y/agent-loop CC", "  ┃  Build", "  tab"]);
+        assert!(matches!(blind.holds(&glued, text), Holds::Foreign(_)));
+        let stands =
+            screen(&["  ┃  /agent-loop CC", "     done", "  ┃  /agent-", "  ┃  loop CC", "  tab agents"]);
+        assert_eq!(blind.holds(&stands, text), Holds::Ours);
+        assert_eq!(blind.holds(&stands, text), Holds::Ours);
+        assert_eq!(blind.holds(&glued, text), Holds::Nothing, "it stood there alone, and does no more");
+        let taken =
+            screen(&["  ┃  /agent-loop CC", "  ┃  /agent-loop CC", "  ┃", "  ┃  Build", "  esc interrupt"]);
+        assert_eq!(blind.holds(&taken, text), Holds::Nothing);
+    }
+
+    #[test]
+    fn echoes_are_counted_however_they_are_broken() {
+        let shown = screen(&["❯ /agent-loop CC", "● ok", "❯ /agent-", "  loop CC", "───", "❯", "───"]);
+        assert_eq!(echoes(&shown, "/agent-loop CC"), 2);
+        assert!(is_part("/agent-loop CC", "wait /agent- loop CCx") && !is_part("/agent-loop CC", "wait"));
     }
 
     #[test]

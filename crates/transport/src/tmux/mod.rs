@@ -15,6 +15,7 @@ mod quote;
 mod ready;
 mod send;
 mod server;
+mod unchanged;
 mod window;
 
 pub(crate) use lock::PaneLock;

@@ -112,8 +112,11 @@ const FIELDS: [&str; 16] = [
     "pane_title",
 ];
 
-/// Stands between the list of panes and the screen of one.
+/// Stands between the list of panes and the screen of one; what follows it in its line is [`PLACE`].
 const MARK: &str = "\u{241e}screen\u{241e}";
+
+/// Where the cursor is, and what has scrolled away: moves with nearly everything that a program draws.
+pub(super) const PLACE: &str = "#{pane_width} #{cursor_x} #{cursor_y} #{history_size}";
 
 fn format() -> String {
     FIELDS.map(|field| format!("#{{{field}}}")).join(&SEPARATOR.to_string())
@@ -225,9 +228,11 @@ impl Server {
         Ok(())
     }
 
-    /// Returns a pane with its visible lines, both of one moment; lines that the terminal broke are whole again.
-    pub(crate) async fn look_at(&self, id: &PaneId) -> Result<(Pane, Screen), TmuxError> {
+    /// Returns a pane with its visible lines and its [`PLACE`], all of one moment; lines that the terminal broke are
+    /// whole again.
+    pub(crate) async fn look_at(&self, id: &PaneId) -> Result<(Pane, Screen, String), TmuxError> {
         let format = format();
+        let mark = format!("{MARK}{PLACE}");
         let target = id.as_str();
         let seen = self
             .tmux(&[
@@ -240,7 +245,7 @@ impl Server {
                 "-p",
                 "-t",
                 target,
-                MARK,
+                &mark,
                 ";",
                 "capture-pane",
                 "-p",
@@ -255,14 +260,19 @@ impl Server {
             Err(error) => return self.pane(id).await.and(Err(error)),
         };
         let mut lines = text.lines();
-        let mut panes = lines.by_ref().take_while(|line| *line != MARK).filter_map(read);
-        let pane = panes.find(|pane| pane.id == *id);
-        // The search has stopped at the pane: read on to the mark.
-        panes.for_each(drop);
+        let mut pane = None;
+        let mut place = String::new();
+        for line in lines.by_ref() {
+            if let Some(found) = line.strip_prefix(MARK) {
+                place = found.to_owned();
+                break;
+            }
+            pane = pane.or_else(|| read(line).filter(|pane| pane.id == *id));
+        }
         let pane = pane.ok_or_else(|| TmuxError::NoPane(id.to_string()))?;
         let lines = lines.map(|line| line.trim_end().to_owned()).collect();
         let screen = Screen { title: pane.title.clone(), lines };
-        Ok((pane, screen))
+        Ok((pane, screen, place))
     }
 
     /// Returns the last lines of a pane as harmless text.

@@ -44,6 +44,8 @@ pub(crate) struct Seen {
     pub(crate) presence: Presence,
     pub(crate) screen: Screen,
     pub(crate) look: Look,
+    /// The pane's [`PLACE`](super::pane::PLACE).
+    pub(crate) place: String,
 }
 
 impl<'a> Eye<'a> {
@@ -53,13 +55,13 @@ impl<'a> Eye<'a> {
 
     /// Looks once.
     pub(crate) async fn see(&self, server: &Server, id: &PaneId) -> Result<Seen, TmuxError> {
-        let (pane, screen) = server.look_at(id).await?;
+        let (pane, screen, place) = server.look_at(id).await?;
         let look = match &self.signs {
             Some(signs) => signs.look(&screen),
             None => Look { state: LookState::Unknown, composer: None, dialog: None },
         };
         let presence = self.presence(&pane, &screen, &look);
-        Ok(Seen { pane, presence, screen, look })
+        Ok(Seen { pane, presence, screen, look, place })
     }
 
     fn presence(&self, pane: &Pane, screen: &Screen, look: &Look) -> Presence {

@@ -1,18 +1,19 @@
 //! Typing one line into an agent's window, and seeing what became of it.
 //!
 //! Text and submit key are two calls with a proof between them: CLIs take an Enter that comes too soon for a line
-//! break of the paste. Nothing is submitted that is not exactly our text, and nothing is ever cleared.
+//! break of the paste. Nothing is submitted that is not exactly our text, and nothing is ever cleared. Both go only
+//! to the very screen that was looked at ([`unchanged`](super::unchanged)).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use loop_core::DeliveryState;
 use loop_core::profile::TextMethod;
-use loop_core::screen::Screen;
 use tokio::time::{Instant, sleep};
 
-use super::composer::{Holds, holds};
+use super::composer::{Blind, Holds, echoes, holds, is_last_line, is_part};
 use super::pane::{Pane, PaneId};
+use super::quote::quote;
 use super::ready::{Eye, Seen};
 use super::server::{Server, TmuxError};
 use crate::transport::{Presence, Progress, TransportError};
@@ -27,8 +28,10 @@ const APPEARS: Duration = Duration::from_secs(3);
 const NOT_HEARD: Duration = Duration::from_millis(1500);
 /// An empty composer of an agent that does not look busy counts after this: short turns are over by then.
 const EMPTY: Duration = Duration::from_millis(1000);
-/// How long the effect of the submit key is waited for where the composer cannot be read.
-const BLIND: Duration = Duration::from_secs(5);
+/// An empty composer that nothing else explains is not understood after this.
+const NOT_TOLD: Duration = Duration::from_secs(3);
+/// How often a key is tried on a screen that changes under it.
+const TRIES: usize = 8;
 
 /// How a send ended well: how far it was seen to come, and what was seen.
 pub(crate) type Sent = (DeliveryState, String);
@@ -42,14 +45,12 @@ pub(crate) async fn send(
     text: &str,
     progress: &dyn Progress,
 ) -> Result<Sent, TransportError> {
-    let sender = Sender { server, eye, pane, check, text };
-    let (before, already) = sender.may_speak().await?;
-    sender.leave_copy_mode().await?;
-    if eye.profile.signs.composer.is_none() {
-        return sender.send_blind(&before.screen, progress).await;
-    }
-    if !already {
-        sender.put_text().await?;
+    let mut sender = Sender { server, eye, pane, check, text, blind: None };
+    if let Speak::Put(before) = sender.may_speak().await? {
+        if eye.profile.signs.composer.is_none() {
+            sender.blind = Some(Blind::new(&before.screen, text));
+        }
+        sender.put_text(before).await?;
     }
     sender.until_it_stands().await?;
     progress.typed().await;
@@ -63,6 +64,8 @@ struct Sender<'a> {
     pane: &'a PaneId,
     check: &'a (dyn Fn(&Pane) -> Result<(), Presence> + Send + Sync),
     text: &'a str,
+    /// Where the profile does not say which line is the composer.
+    blind: Option<Blind>,
 }
 
 impl Sender<'_> {
@@ -74,11 +77,14 @@ impl Sender<'_> {
     }
 
     fn holds(&self, seen: &Seen) -> Holds {
-        holds(self.eye.profile, &seen.screen, &seen.look, self.text)
+        match &self.blind {
+            Some(blind) => blind.holds(&seen.screen, self.text),
+            None => holds(self.eye.profile, &seen.screen, &seen.look, self.text),
+        }
     }
 
     /// The agent must be idle twice; or our own text stands there from an interrupted send, twice.
-    async fn may_speak(&self) -> Result<(Seen, bool), TransportError> {
+    async fn may_speak(&self) -> Result<Speak, TransportError> {
         let once = |seen: &Seen| match &seen.presence {
             Presence::Idle => Ok(false),
             Presence::Draft(_) if self.holds(seen) == Holds::Ours => Ok(true),
@@ -86,11 +92,12 @@ impl Sender<'_> {
         };
         let already = once(&self.see().await.map_err(Trouble::before_typing)?)?;
         sleep(TWICE).await;
+        self.leave_copy_mode().await?;
         let seen = self.see().await.map_err(Trouble::before_typing)?;
         if once(&seen)? != already {
             return Err(TransportError::NotNow(seen.presence));
         }
-        Ok((seen, already))
+        Ok(if already { Speak::Stands } else { Speak::Put(seen) })
     }
 
     /// In copy-mode keys move a cursor through history, and pastes lose their marks.
@@ -107,7 +114,22 @@ impl Sender<'_> {
         Err(TransportError::NotNow(Presence::Unknown(why)))
     }
 
-    async fn put_text(&self) -> Result<(), TransportError> {
+    /// Puts the text into the composer of the screen that was looked at; a changed one is looked at again.
+    async fn put_text(&self, mut before: Seen) -> Result<(), TransportError> {
+        for _ in 0..TRIES {
+            if self.put_once(&before).await? {
+                return Ok(());
+            }
+            self.leave_copy_mode().await?;
+            before = self.see().await.map_err(Trouble::before_typing)?;
+            if before.presence != Presence::Idle {
+                return Err(TransportError::NotNow(before.presence));
+            }
+        }
+        Err(TransportError::NotNow(Presence::Unknown("its screen does not come to rest".to_owned())))
+    }
+
+    async fn put_once(&self, before: &Seen) -> Result<bool, TransportError> {
         let target = self.pane.as_str();
         let put = match self.eye.profile.text {
             TextMethod::Paste => {
@@ -116,8 +138,9 @@ impl Sender<'_> {
                 let buffer = format!("loop-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
                 let load = ["load-buffer", "-b", &buffer, "-"];
                 self.server.run(&load, Some(self.text.as_bytes())).await.map_err(|error| failed(&error))?;
-                let paste = ["paste-buffer", "-p", "-r", "-d", "-b", &buffer, "-t", target];
-                let pasted = self.server.tmux(&paste).await;
+                let paste = format!("paste-buffer -p -r -d -b {buffer} -t {target}");
+                let drop = format!("delete-buffer -b {buffer} ; ");
+                let pasted = self.server.if_unchanged(self.pane, before, &paste, &drop).await;
                 if pasted.is_err() {
                     // Also gone already, when the paste did happen.
                     let _ = self.server.tmux(&["delete-buffer", "-b", &buffer]).await;
@@ -125,16 +148,17 @@ impl Sender<'_> {
                 pasted
             }
             TextMethod::Keys => {
-                // tmux takes a `;` at an argument's end for its own.
-                let literal = match self.text.strip_suffix(';') {
-                    Some(front) => format!("{front}\\;"),
-                    None => self.text.to_owned(),
+                let Some(literal) = quote(self.text) else {
+                    return Err(TransportError::Failed(
+                        "the text holds a character that no key has".to_owned(),
+                    ));
                 };
-                self.server.tmux(&["send-keys", "-t", target, "-l", "--", &literal]).await
+                let keys = format!("send-keys -t {target} -l -- {literal}");
+                self.server.if_unchanged(self.pane, before, &keys, "").await
             }
         };
         match put {
-            Ok(_) => Ok(()),
+            Ok(done) => Ok(done),
             Err(error @ TmuxError::TimedOut { .. }) => Err(TransportError::Unknown(error.to_string())),
             Err(error) => Err(failed(&error)),
         }
@@ -163,7 +187,7 @@ impl Sender<'_> {
                 self.pane,
                 APPEARS.as_secs()
             )),
-            (Holds::Foreign(draft), Presence::Draft(_) | Presence::Unknown(_)) => {
+            (Holds::Foreign(draft), Presence::Draft(_) | Presence::Idle | Presence::Unknown(_)) => {
                 TransportError::NotNow(Presence::Draft(draft))
             }
             (_, presence) => {
@@ -172,25 +196,44 @@ impl Sender<'_> {
         }
     }
 
-    /// Presses the submit key until the composer is empty; at most three times, each right after a look that
-    /// showed our text standing there alone.
+    /// Presses the submit key until the composer is empty; at most three times, each only if the screen still is the
+    /// one that showed our text standing there alone.
     async fn submit(&self) -> Result<Sent, TransportError> {
         let submit = self.eye.profile.submit.as_str();
         // Some versions of tmux and some CLIs hear only one of the two.
         let presses: [&[&str]; 3] = [&[submit], &[submit], &["-H", "0d"]];
         for (before, press) in presses.iter().enumerate() {
-            if let Press::Needless(sent) = self.may_press(before > 0).await? {
-                return Ok(sent);
-            }
-            let mut keys = vec!["send-keys", "-t", self.pane.as_str()];
-            keys.extend(*press);
-            self.server.tmux(&keys).await.map_err(|error| TransportError::Unknown(error.to_string()))?;
-            if let Some(sent) = self.effect().await? {
+            let standing = match self.press(press, before > 0).await? {
+                Press::Done(standing) => standing,
+                Press::Needless(sent) => return Ok(sent),
+            };
+            if let Some(sent) = self.effect(&standing).await? {
                 return Ok(sent);
             }
         }
         Err(TransportError::Unknown(format!(
             "the text stands in the composer of pane {}, but the agent does not take the submit key {submit}",
+            self.pane
+        )))
+    }
+
+    /// Presses once; a screen that changed under the key is looked at again.
+    async fn press(&self, keys: &[&str], pressed: bool) -> Result<Press, TransportError> {
+        let command = Server::keys(self.pane, keys);
+        for _ in 0..TRIES {
+            let standing = match self.may_press(pressed).await? {
+                Press::Done(standing) => standing,
+                needless => return Ok(needless),
+            };
+            let done = self.server.if_unchanged(self.pane, &standing, &command, "").await;
+            if done.map_err(|error| TransportError::Unknown(error.to_string()))? {
+                return Ok(Press::Done(standing));
+            }
+            // A person may look at the history meanwhile.
+            self.leave_copy_mode().await.map_err(|error| TransportError::Unknown(error.to_string()))?;
+        }
+        Err(TransportError::Unknown(format!(
+            "the text stands in the composer of pane {}, but its screen does not come to rest",
             self.pane
         )))
     }
@@ -202,46 +245,65 @@ impl Sender<'_> {
         loop {
             let seen = self.see().await.map_err(Trouble::after_typing)?;
             match (self.holds(&seen), &seen.presence) {
-                (Holds::Ours, presence) if may_be_pressed(presence) => return Ok(Press::Now),
+                (Holds::Ours, presence) if may_be_pressed(presence) => return Ok(Press::Done(seen)),
                 (Holds::Ours, Presence::Busy) if Instant::now() < deadline => {}
                 // The press before was heard after all.
-                (Holds::Nothing, Presence::Busy) => return Ok(Press::Needless(busy())),
-                (Holds::Ours, Presence::Busy) if pressed => return Ok(Press::Needless(echoed())),
+                (Holds::Nothing, Presence::Busy) if pressed => return Ok(Press::Needless(busy())),
                 (held, presence) => return Err(self.changed(&held, presence)),
             }
             sleep(PAUSE).await;
         }
     }
 
-    /// What the key did; `None`: nothing, our text still stands there.
-    async fn effect(&self) -> Result<Option<Sent>, TransportError> {
+    /// What the key did; `None`: nothing, our text still stands there. `before` is what was seen when it was pressed.
+    async fn effect(&self, before: &Seen) -> Result<Option<Sent>, TransportError> {
         let start = Instant::now();
+        let told_before = echoes(&before.screen, self.text);
         let mut empty_since = None;
         loop {
             sleep(PAUSE).await;
             let seen = self.see().await.map_err(Trouble::after_typing)?;
             let held = self.holds(&seen);
+            // Our text has left the composer, and stands among what the agent was told.
+            // Where nobody says which line is the composer, ours may only have moved.
+            let is_told =
+                held != Holds::Ours && self.blind.is_none() && echoes(&seen.screen, self.text) >= told_before;
             if held != Holds::Nothing {
                 empty_since = None;
             }
             match (held, &seen.presence) {
+                // A prompt that was the last line, with words below it now: it is the line that was taken.
+                (Holds::Ours, Presence::Busy)
+                    if is_last_line(self.eye.profile, &before.screen)
+                        && !is_last_line(self.eye.profile, &seen.screen) =>
+                {
+                    return Ok(Some(echoed()));
+                }
                 (Holds::Ours, _) if start.elapsed() < NOT_HEARD => {}
-                // It was at rest right before the key: what stands there is the line that it took.
-                (Holds::Ours, Presence::Busy) => return Ok(Some(echoed())),
+                // It works for another reason: a key would steer it, or be a second one.
+                (held @ Holds::Ours, presence @ Presence::Busy) => return Err(self.changed(&held, presence)),
                 (Holds::Ours, _) => return Ok(None),
+                (Holds::Foreign(draft), presence) if is_part(self.text, &draft) => {
+                    return Err(self.changed(&Holds::Foreign(draft), presence));
+                }
                 // Whatever stands there now is not ours: somebody types the next thing already.
                 (_, Presence::Busy) => return Ok(Some(busy())),
-                (Holds::Nothing, Presence::Limited(until)) => {
-                    return Ok(Some((
-                        DeliveryState::Submitted,
-                        format!("taken, then a usage limit: {until}"),
-                    )));
+                (Holds::Nothing, Presence::Limited(until)) if is_told => {
+                    let note = format!("taken, then a usage limit: {until}");
+                    return Ok(Some((DeliveryState::Submitted, note)));
                 }
                 (Holds::Nothing, Presence::Idle) => {
                     let since = *empty_since.get_or_insert_with(Instant::now);
-                    if since.elapsed() >= EMPTY {
+                    if since.elapsed() >= EMPTY && is_told {
                         let note = "the composer is empty again; the agent was not seen working".to_owned();
                         return Ok(Some((DeliveryState::Submitted, note)));
+                    }
+                    if since.elapsed() >= NOT_TOLD {
+                        return Err(TransportError::Unknown(format!(
+                            "the composer of pane {} is empty again, but the agent was not seen working, and the \
+                             text does not stand among what it was told",
+                            self.pane
+                        )));
                     }
                 }
                 (held, presence) if start.elapsed() >= NOT_HEARD * 2 => {
@@ -259,55 +321,20 @@ impl Sender<'_> {
         };
         TransportError::Unknown(format!("after the text stood in the composer of pane {}: {now}", self.pane))
     }
-
-    /// Where no composer can be read, a screen that changed and then shows the agent working is the only proof.
-    async fn send_blind(&self, before: &Screen, progress: &dyn Progress) -> Result<Sent, TransportError> {
-        self.put_text().await?;
-        let deadline = Instant::now() + APPEARS;
-        loop {
-            let seen = self.see().await.map_err(Trouble::after_typing)?;
-            if seen.screen.lines != before.lines {
-                break;
-            }
-            if Instant::now() >= deadline {
-                return Err(TransportError::Unknown(format!(
-                    "the text was typed, but nothing changed in pane {} within {} s",
-                    self.pane,
-                    APPEARS.as_secs()
-                )));
-            }
-            sleep(PAUSE).await;
-        }
-        progress.typed().await;
-        sleep(Duration::from_millis(self.eye.profile.settle_ms)).await;
-        let seen = self.see().await.map_err(Trouble::after_typing)?;
-        if !may_be_pressed(&seen.presence) {
-            return Err(self.changed(&Holds::Unseen, &seen.presence));
-        }
-        let keys = ["send-keys", "-t", self.pane.as_str(), self.eye.profile.submit.as_str()];
-        self.server.tmux(&keys).await.map_err(|error| TransportError::Unknown(error.to_string()))?;
-        let deadline = Instant::now() + BLIND;
-        loop {
-            sleep(PAUSE).await;
-            let seen = self.see().await.map_err(Trouble::after_typing)?;
-            if seen.presence == Presence::Busy {
-                return Ok(busy());
-            }
-            if Instant::now() >= deadline {
-                return Err(TransportError::Unknown(format!(
-                    "typed and submitted in pane {}, but the agent was not seen working within {} s: {}",
-                    self.pane,
-                    BLIND.as_secs(),
-                    seen.presence
-                )));
-            }
-        }
-    }
 }
 
-/// Whether the submit key is to be pressed.
+/// What is to be done first.
+enum Speak {
+    /// The text is to be put into the composer that was seen.
+    Put(Seen),
+    /// It stands there already.
+    Stands,
+}
+
+/// What became of the submit key, or is to become of it.
 enum Press {
-    Now,
+    /// It goes to the screen that was seen.
+    Done(Seen),
     Needless(Sent),
 }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::pane::{Pane, PaneId, Tags};
 use super::quote::{literal, quote};
 use super::server::{Server, TmuxError};
+use crate::process::end_group;
 use crate::search_path::{find, names};
 
 /// A window to be opened for an agent.
@@ -190,18 +191,23 @@ impl Server {
         Ok(names.filter(plain).filter(|name| !ours(name)).map(str::to_owned).collect())
     }
 
-    /// Closes the pane's window and ends what runs in it.
+    /// Closes the pane's window and ends what runs in it, also what stays when its terminal goes (Gemini CLI does).
     ///
     /// # Errors
     /// Fails when tmux cannot be run; a window that is gone is no error.
     pub async fn kill_window(&self, id: &PaneId) -> Result<(), TmuxError> {
-        if self.panes().await?.iter().all(|pane| pane.id != *id) {
+        let Some(pane) = self.panes().await?.into_iter().find(|pane| pane.id == *id) else {
             return Ok(());
-        }
+        };
         match self.tmux(&["kill-pane", "-t", id.as_str()]).await {
-            Ok(_) | Err(TmuxError::NoServer(_)) => Ok(()),
-            Err(error) => Err(error),
+            Ok(_) | Err(TmuxError::NoServer(_)) => {}
+            Err(error) => return Err(error),
         }
+        // The number of a command that has ended may be another process' by now.
+        if let Some(leader) = pane.pid.filter(|_| !pane.dead) {
+            end_group(leader).await;
+        }
+        Ok(())
     }
 
     /// Returns the panes that belong to a loop.

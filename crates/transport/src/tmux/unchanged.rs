@@ -1,0 +1,87 @@
+//! Keys that reach only the screen that was looked at.
+//!
+//! Between a look and a key lies the start of a program: time enough for a dialog to come up under the key, or for a
+//! person to type a letter into our line. So the key is handed to tmux with a condition, and tmux itself compares
+//! what it shows in the very moment in which it passes the key on.
+
+use super::pane::{PLACE, PaneId};
+use super::quote::quote;
+use super::ready::Seen;
+use super::server::{Server, TmuxError};
+
+/// How many of the last lines are compared.
+const LINES: usize = 10;
+
+/// What tmux says where the condition did not hold.
+const CHANGED: &str = "loop-changed";
+
+impl Server {
+    /// Runs tmux's `command` if the pane still shows what was `seen`, else `otherwise`; returns whether it did.
+    pub(super) async fn if_unchanged(
+        &self,
+        id: &PaneId,
+        seen: &Seen,
+        command: &str,
+        otherwise: &str,
+    ) -> Result<bool, TmuxError> {
+        let condition = condition(seen);
+        let otherwise = format!("{otherwise}display-message -p {CHANGED}");
+        let words = ["if-shell", "-F", "-t", id.as_str(), &condition, command, &otherwise];
+        let said = self.tmux(&words).await?;
+        Ok(!said.contains(CHANGED))
+    }
+
+    /// tmux's command that presses `keys` in the pane.
+    pub(super) fn keys(id: &PaneId, keys: &[&str]) -> String {
+        let keys: Vec<String> = keys.iter().filter_map(|key| quote(key)).collect();
+        format!("send-keys -t {} {}", id.as_str(), keys.join(" "))
+    }
+}
+
+/// Holds as long as program, title, cursor and the last lines are those that were seen, and keys reach the program.
+fn condition(seen: &Seen) -> String {
+    let mut parts = vec![
+        "#{?pane_dead,0,1}".to_owned(),
+        "#{?pane_in_mode,0,1}".to_owned(),
+        format!("#{{==:{PLACE},{}}}", seen.place),
+        matches("pane_current_command", &seen.pane.command),
+        matches("pane_title", &seen.pane.title),
+    ];
+    let columns = seen.place.split(' ').next().and_then(|width| width.parse().ok()).unwrap_or(0);
+    // What the terminal broke stands in more lines than one there.
+    let whole = |line: &&String| !line.trim().is_empty() && widest(line) <= columns;
+    let lines = seen.screen.lines.iter().rev().filter(|line| !line.trim().is_empty()).take(LINES);
+    parts.extend(lines.filter(whole).map(|line| format!("#{{C/r:^{} *$}}", pattern(line.trim_end()))));
+    parts.into_iter().reduce(|all, part| format!("#{{&&:{all},{part}}}")).unwrap_or_default()
+}
+
+fn matches(name: &str, value: &str) -> String {
+    format!("#{{m/r:^-?{}$,#{{{name}}}}}", pattern(value))
+}
+
+/// An expression that `text` matches. What has a meaning in formats or expressions counts as any character.
+fn pattern(text: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '/' | '_' | '-');
+    text.chars().map(|c| if plain(c) { c } else { '.' }).collect()
+}
+
+/// The most columns that a line may take: letters beyond Latin may take two.
+fn widest(line: &str) -> usize {
+    let wide = |c: &char| {
+        matches!(c, '\u{1100}'..='\u{11ff}' | '\u{2e80}'..='\u{d7ff}' | '\u{f900}'..='\u{faff}' | '\u{fe30}'..='\u{fe6f}' | '\u{ff00}'..='\u{ffef}')
+            || *c >= '\u{1f000}'
+    };
+    line.chars().count() + line.chars().filter(wide).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_a_meaning_in_a_format_is_any_character() {
+        assert_eq!(pattern("│ > /agent-loop 小明 {x},#%:"), ". . /agent-loop 小明 .x.....");
+        assert_eq!(matches("pane_title", "a}b"), "#{m/r:^-?a.b$,#{pane_title}}");
+        assert_eq!((widest("── ❯ a"), widest("小明"), widest("🚀")), (6, 4, 2));
+    }
+}
