@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use loop_core::Name;
 use loop_testkit::script::{Script, Step};
-use loop_testkit::{Sandbox, require_tool};
+use loop_testkit::{Sandbox, eventually, require_tool};
 use loop_transport::Presence;
 use loop_transport::tmux::{NotReady, OpenWindow, Server, Tags};
 
@@ -144,6 +144,33 @@ async fn windows_share_a_session_and_are_found_by_their_tags() {
     stage.server.kill_window(&second).await.unwrap();
     assert_eq!(stage.server.find(&tags).await.unwrap(), None);
     assert_eq!(stage.probe().await, Presence::Idle, "the neighbour is untouched");
+}
+
+#[tokio::test]
+async fn what_stays_when_its_terminal_goes_is_ended_too() {
+    let Some(stage) = Stage::open(&Script::of([gated()])).await else { return };
+    // Like Gemini CLI: a parent and a child that do not mind a hang-up.
+    let script = "trap '' HUP; sleep 600 & echo $$ > pids; echo $! >> pids; wait";
+    let window = OpenWindow {
+        session: "loop-project".into(),
+        name: "stays".into(),
+        argv: ["sh", "-c", script].map(str::to_owned).into(),
+        env: stage.sandbox.env_text(),
+        cwd: stage.repo.path().to_owned(),
+        tags: Tags { loop_id: "loop-1".into(), agent: Name::new("Codex").unwrap() },
+    };
+    let pane = stage.server.open_window(&window).await.unwrap();
+    let pids = eventually("both processes", LONG, || {
+        let text = std::fs::read_to_string(stage.repo.path().join("pids")).map_err(|error| error.to_string())?;
+        if text.lines().count() == 2 { Ok(text) } else { Err(text) }
+    });
+    stage.server.kill_window(&pane).await.unwrap();
+    for pid in pids.lines() {
+        eventually("its end", LONG, || {
+            let alive = std::process::Command::new("kill").args(["-0", pid]).output().unwrap().status.success();
+            if alive { Err(pid.to_owned()) } else { Ok(()) }
+        });
+    }
 }
 
 #[tokio::test]

@@ -1,10 +1,10 @@
-//! Gemini CLI 0.61: a box, a title that tells, and no slash commands while it works.
+//! Gemini CLI 0.61: a title that tells, and no slash commands while it works.
 
-use loop_testkit::terminal::wrap_words;
+use loop_testkit::terminal::{cut, wrap_words};
 
-use super::{Dialog, Early, Persona, Refusal, WhileBusy, boxed};
+use super::{Dialog, Early, Persona, Refusal, WhileBusy};
 use crate::input::Timing;
-use crate::paint::{Picture, View, dim};
+use crate::paint::{Picture, View, dim, padded};
 
 pub(super) const PERSONA: Persona = Persona {
     name: "gemini",
@@ -13,7 +13,7 @@ pub(super) const PERSONA: Persona = Persona {
     while_busy: WhileBusy::Refuses,
     tab_submits: false,
     early: Early::Lost,
-    refusals: &[Refusal { begins: "/", only_busy: true, words: "ⓘ  Slash commands cannot be queued" }],
+    refusals: &[Refusal { begins: "/", only_busy: true, words: "Slash commands cannot be queued" }],
     alternate: false,
     hides_cursor: true,
     dialogs: &[
@@ -21,11 +21,9 @@ pub(super) const PERSONA: Persona = Persona {
             name: "permission",
             recorded: "title: ✋  Action Required (the-parser)\n\
                 ╭──────────────────────────────────────────────────────────╮\n\
-                │ Action Required                                          │\n\
+                │ ? Shell  git commit --allow-empty -qm x                  │\n\
                 │                                                          │\n\
-                │ ?  Shell curl http://example.com                         │\n\
-                │                                                          │\n\
-                │ Allow execution of: 'curl'?                              │\n\
+                │ Allow execution of [Shell]?                              │\n\
                 │                                                          │\n\
                 │ ● 1. Allow once                                          │\n\
                 │   2. Allow for this session                              │\n\
@@ -36,20 +34,26 @@ pub(super) const PERSONA: Persona = Persona {
         },
         Dialog {
             name: "trust",
-            recorded: "title: ◇  Ready (the-parser)\n\
-                ╭──────────────────────────────────────────────────────────╮\n\
-                │ Do you trust the files in this folder?                   │\n\
-                │                                                          │\n\
-                │ ● 1. Trust folder (the-parser)                           │\n\
-                │   2. Trust parent folder (projects)                      │\n\
-                │   3. Don't trust                                         │\n\
+            recorded: "title: ◇  Ready (the-parser)\n \
+                ╭──────────────────────────────────────────────────────────╮\n \
+                │                                                          │\n \
+                │ Do you trust the files in this folder?                   │\n \
+                │                                                          │\n \
+                │ ● 1. Trust folder (the-parser)                           │\n \
+                │   2. Trust parent folder (dana)                          │\n \
+                │   3. Don't trust                                         │\n \
+                │                                                          │\n \
                 ╰──────────────────────────────────────────────────────────╯\n",
             enter_leaves: false,
             hotkeys: "123",
         },
     ],
     draw,
-    starting: |_| Picture::default(),
+    starting: |view| {
+        let mut below = hints(view, "");
+        below.extend(composer(view));
+        Picture { title: Some("◇  Ready (the-parser)".to_owned()), below, ..Picture::default() }
+    },
 };
 
 fn draw(view: &View<'_>) -> Picture {
@@ -57,21 +61,54 @@ fn draw(view: &View<'_>) -> Picture {
     for (is_users, text) in view.told {
         let (mark, text) = if *is_users { (" >", text.as_str()) } else { ("✦", text.as_str()) };
         above.extend(wrap_words(&format!("{mark} {text}"), view.columns, "   "));
-        above.push(String::new());
+        above.extend([String::new(), String::new()]);
     }
     let mut below = vec![String::new()];
+    below.extend(view.notice.map(|words| format!(" {words}")));
     if view.is_busy {
         let spinner = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴"][view.frame(6)];
-        below.push(format!("{spinner} Thinking… (esc to cancel, {}s)", view.worked.as_secs()));
+        below.push(format!(" {spinner} Thinking... (esc to cancel, {}s)", view.worked.as_secs()));
     }
     below.extend(view.queue.iter().map(|text| format!("  {text}")));
-    below.extend(view.notice.map(str::to_owned));
-    below.extend(boxed(view, &dim(view.ghost.unwrap_or("Type your message or @path/to/file"))));
-    if view.popup {
-        below.push(" agent-loop  Take your turn in the loop".to_owned());
-    } else {
-        below.extend(wrap_words(" ~/projects/the-parser (main)  no sandbox  stub-model", view.columns, " "));
-    }
+    below.extend(hints(view, "1 skill"));
+    below.extend(composer(view));
     let title = if view.is_busy { "✦  Working… (the-parser)" } else { "◇  Ready (the-parser)" };
     Picture { title: Some(title.to_owned()), above, below, at_the_end: false }
+}
+
+/// The rule and the lines below it; the count of skills comes a moment after the start.
+fn hints(view: &View<'_>, skills: &str) -> Vec<String> {
+    let rule = "─".repeat(view.columns);
+    if view.columns < 60 {
+        let count = if skills.is_empty() { String::new() } else { format!("  {skills}") };
+        return vec![
+            rule,
+            cut(" Shift+Tab to accept edits", view.columns),
+            String::new(),
+            count,
+            String::new(),
+        ];
+    }
+    let line = padded(" Shift+Tab to accept edits", view.columns - skills.len() - 1);
+    vec![rule, format!("{line}{skills}"), String::new()]
+}
+
+fn composer(view: &View<'_>) -> Vec<String> {
+    let mut lines = match (view.composer, view.ghost) {
+        ("", ghost) => {
+            vec![cut(
+                &format!(" >   {}", dim(ghost.unwrap_or("Type your message or @path/to/file"))),
+                view.columns,
+            )]
+        }
+        (text, _) => wrap_words(&format!(" > {text}"), view.columns, "   "),
+    };
+    lines.push(String::new());
+    if view.popup {
+        lines.push(" agent-loop  Take your turn in the loop".to_owned());
+        return lines;
+    }
+    lines.push(cut(" workspace (/directory)   branch   sandbox        /model", view.columns));
+    lines.push(cut(" /home/dana/the-parser    main     no sandbox     Auto", view.columns));
+    lines
 }

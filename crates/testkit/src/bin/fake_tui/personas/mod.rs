@@ -3,7 +3,7 @@
 use loop_testkit::terminal::wrap_words;
 
 use crate::input::Timing;
-use crate::paint::{Picture, View, padded};
+use crate::paint::{Picture, View};
 
 mod claude_code;
 mod codex;
@@ -135,19 +135,6 @@ pub(crate) fn fold(line: &str, columns: usize) -> Vec<String> {
     }
     let indentation: String = line.chars().take_while(|c| *c == ' ').take(columns / 2).collect();
     wrap_words(line, columns + 1, &indentation)
-}
-
-/// A composer in a box, `│ > text │`; `placeholder` stands in the empty one.
-pub(crate) fn boxed(view: &View<'_>, placeholder: &str) -> Vec<String> {
-    let inner = view.columns.saturating_sub(4);
-    let text = if view.composer.is_empty() { placeholder } else { view.composer };
-    let rule = "─".repeat(view.columns.saturating_sub(2));
-    let lines = wrap_words(text, inner.saturating_sub(2), "");
-    let lines = (0..).zip(lines).map(|(row, line)| {
-        let mark = if row == 0 { "> " } else { "  " };
-        format!("│ {} │", padded(&format!("{mark}{line}"), inner))
-    });
-    [format!("╭{rule}╮")].into_iter().chain(lines).chain([format!("╰{rule}╯")]).collect()
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! Qwen Code 0.15: a box, a title that never tells, a queue.
+//! Qwen Code 0.15: two rules, a title that never tells, a queue.
 
-use loop_testkit::terminal::wrap_words;
+use loop_testkit::terminal::{cut, wrap_words};
 
-use super::{Dialog, Early, Persona, WhileBusy, boxed};
+use super::{Dialog, Early, Persona, WhileBusy};
 use crate::input::Timing;
 use crate::paint::{Picture, View, dim};
 
@@ -18,25 +18,25 @@ pub(super) const PERSONA: Persona = Persona {
     hides_cursor: true,
     dialogs: &[Dialog {
         name: "permission",
-        recorded: "title: Qwen - the-parser\n\
-            ╭──────────────────────────────────────────────────────────╮\n\
-            │ ?  Shell curl http://example.com                         │\n\
-            │                                                          │\n\
-            │ Allow execution of: 'curl'?                              │\n\
-            │                                                          │\n\
-            │ › 1. Yes, allow once                                     │\n\
-            │   2. Yes, allow always ...                               │\n\
-            │   3. No, suggest changes (esc)                           │\n\
-            ╰──────────────────────────────────────────────────────────╯\n",
+        recorded: "title: Qwen - the-parser\n  \
+            ╭──────────────────────────────────────────────────────────╮\n  \
+            │ ?  Shell git commit --allow-empty -qm x                  │\n  \
+            │                                                          │\n  \
+            │ Allow execution of: 'git'?                               │\n  \
+            │                                                          │\n  \
+            │ › 1. Yes, allow once                                     │\n  \
+            │   2. Always allow in this project                        │\n  \
+            │   3. No, suggest changes (esc)                           │\n  \
+            │                                                          │\n  \
+            ╰──────────────────────────────────────────────────────────╯\n\
+            \n  ⠏ Waiting for user confirmation...\n",
         enter_leaves: false,
         hotkeys: "123",
     }],
     draw,
     starting: |view| {
-        let words = ["⠋ Initializing...", "", "  YOLO mode"];
-        let mut below = vec![words[0].to_owned()];
-        below.extend(boxed(view, &dim("Type your message or @path/to/file")));
-        below.push(words[2].to_owned());
+        let mut below = vec!["  ⠋ Initializing...".to_owned()];
+        below.extend(composer(view));
         Picture { title: Some("Qwen - the-parser".to_owned()), below, ..Picture::default() }
     },
 };
@@ -51,14 +51,37 @@ fn draw(view: &View<'_>) -> Picture {
     let mut below = vec![String::new()];
     if view.is_busy {
         let spinner = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴"][view.frame(6)];
-        below.push(format!("  {spinner} Hold on… ({}s · ↑ 5 tokens · esc to cancel)", view.worked.as_secs()));
+        let words = format!("{spinner} Hold on... ({}s · esc to cancel)", view.worked.as_secs());
+        below.extend(
+            wrap_words(&words, view.columns.saturating_sub(2), "").iter().map(|line| format!("  {line}")),
+        );
     }
-    below.extend(view.queue.iter().map(|text| format!("  {text}")));
-    below.extend(boxed(view, &dim(view.ghost.unwrap_or("Type your message or @path/to/file"))));
-    below.push(if view.popup {
+    if !view.queue.is_empty() {
+        below.push(String::new());
+        below.extend(view.queue.iter().map(|text| format!("  {text}")));
+        below.push(cut("  Press ↑ to edit queued messages", view.columns));
+    }
+    below.extend(composer(view));
+    Picture { title: Some("Qwen - the-parser".to_owned()), above, below, at_the_end: false }
+}
+
+fn composer(view: &View<'_>) -> Vec<String> {
+    let rule = "─".repeat(view.columns);
+    let mut lines = vec![rule.clone()];
+    lines.extend(match (view.composer, view.ghost) {
+        ("", ghost) => {
+            vec![cut(
+                &format!("*   {}", dim(ghost.unwrap_or("Type your message or @path/to/file"))),
+                view.columns,
+            )]
+        }
+        (text, _) => wrap_words(&format!("* {text}\u{200b}"), view.columns, "  "),
+    });
+    lines.push(rule);
+    lines.push(if view.popup {
         "  agent-loop  Take your turn in the loop".to_owned()
     } else {
-        "  YOLO mode (shift + tab to cycle)".to_owned()
+        cut("  YOLO mode (shift + tab to cycle)", view.columns)
     });
-    Picture { title: Some("Qwen - the-parser".to_owned()), above, below, at_the_end: false }
+    lines
 }
