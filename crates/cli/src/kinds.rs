@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use loop_core::profile::{Place, Rule, TextMethod, builtin, kinds};
+use loop_core::profile::{Place, Records, Rule, TextMethod, builtin, kinds};
 use loop_core::{Profile, plain::plain};
 
 use crate::failure::Failure;
@@ -81,6 +81,8 @@ pub(crate) fn explain(kind: &Kind) -> String {
         shell_words::join(&profile.start)
     };
     row("starts", &start);
+    row("starts as", &shell_words::join(&profile.start_as));
+    row("reopens", &shell_words::join(&profile.resume));
     row("woken by", &format!("`{}`", profile.wake_text("NAME")));
     let method = match profile.text {
         TextMethod::Paste => "pasted",
@@ -111,6 +113,15 @@ pub(crate) fn explain(kind: &Kind) -> String {
             row(&format!("may {level}"), &shell_words::join(flags));
         }
     }
+    row("sandbox", &shell_words::join(&profile.sandbox));
+    if let Some(records) = &profile.records {
+        row("records", &recorded(records));
+    }
+    row(
+        "turn hooks",
+        &profile.turn_hooks.as_deref().map_or_else(String::new, |kind| format!("in the form of {kind}")),
+    );
+    row("answers", &profile.answers.join(", "));
     let signs = &profile.signs;
     let expressions = [("composer", &signs.composer), ("goes on", &signs.wrapped)];
     for (what, expression) in expressions {
@@ -143,7 +154,31 @@ fn sign(rule: &Rule) -> String {
         ("", press) => format!("press {press}; "),
         (says, press) => format!("{says}: press {press}; "),
     };
-    format!("{means}{place} matches {}", rule.matches)
+    let named = match (rule.name.as_str(), rule.keys.is_empty()) {
+        ("", _) => String::new(),
+        (name, true) => format!("`{name}`: "),
+        (name, false) => {
+            format!("`{name}` (answered with {} where `answers` names it): ", rule.keys.join(" "))
+        }
+    };
+    format!("{named}{means}{place} matches {}", rule.matches)
+}
+
+/// Where a CLI records its conversations, and in what form.
+fn recorded(records: &Records) -> String {
+    let mut text = format!("{} in {}", records.format.as_str(), records.at.join(", or "));
+    if !records.table.is_empty() {
+        let _ = write!(text, ", table {} with {} and {}", records.table, records.id, records.updated);
+    }
+    if let Some(folder) = &records.folder {
+        let _ = write!(text, ", folder in {folder}");
+    }
+    for (word, columns) in [("only", &records.only), ("not", &records.not)] {
+        for (column, value) in columns {
+            let _ = write!(text, ", {word} {column}={value}");
+        }
+    }
+    text
 }
 
 #[cfg(test)]

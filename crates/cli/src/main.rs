@@ -19,6 +19,7 @@ mod output;
 mod people;
 mod presence;
 mod registering;
+mod reopening;
 mod scribe;
 mod section;
 mod settings;

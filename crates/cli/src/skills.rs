@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use loop_core::config::Agent;
 use loop_core::{Config, Profile};
 use loop_git::{Blob, CommitId, GitEnv, Repo};
 
@@ -11,6 +12,36 @@ use crate::scribe::Scribe;
 
 /// The skill's text.
 pub(crate) const SKILL: &str = include_str!("../../../skills/agent-loop/SKILL.md");
+
+/// Where the steps begin in the skill's text, after the look that `loop turn` is, and where they end.
+const STEPS: (&str, &str) = ("\n## 2. Work\n", "\n## By hand\n");
+
+/// The skill's steps of a turn, in the words of the skill, for the agent `name`.
+pub(crate) fn steps(name: &str) -> String {
+    let begin = SKILL.find(STEPS.0).unwrap_or(0);
+    let end = SKILL.find(STEPS.1).unwrap_or(SKILL.len());
+    SKILL[begin..end].replace("NAME", name)
+}
+
+/// Whether an agent is called in plain words instead of by its skill, and so must be told the steps. `transport` is
+/// how it is reached; where that is not known, either way of its kind counts.
+pub(crate) fn is_called_in_words(agent: &Agent, transport: Option<&str>) -> bool {
+    let calls = |text: &str| text.contains("agent-loop");
+    let profile = &agent.profile;
+    let typed = !calls(&profile.invoke);
+    let run = |command: &[String]| match command.iter().any(|argument| argument.contains("{text}")) {
+        true => typed,
+        false => !command.iter().any(|argument| calls(argument)),
+    };
+    let headless = agent.command.as_ref().unwrap_or(&profile.headless);
+    match transport {
+        Some("exec") => run(headless),
+        // What a command prints calls no skill.
+        Some("wait") => true,
+        Some(_) => typed,
+        None => typed || agent.command.is_none() && !headless.is_empty() && run(headless),
+    }
+}
 
 /// Where the skill is written: the first folder of each agent's CLI, each once.
 pub(crate) fn folders(config: &Config) -> Vec<String> {
@@ -69,7 +100,7 @@ pub(crate) struct Tracked {
 impl Tracked {
     /// Says that it stays, and how to get ours.
     pub(crate) fn note(&self, config: &Config) -> String {
-        let reads = |agent: &&loop_core::config::Agent| agent.profile.skills.first() == Some(&self.folder);
+        let reads = |agent: &&Agent| agent.profile.skills.first() == Some(&self.folder);
         let agent = config.agents.iter().find(reads).map_or("NAME", |agent| agent.name.as_str());
         let file = self.file.display();
         format!(
@@ -143,6 +174,33 @@ mod tests {
         let text = "agents: {CC: , Codex: , Gemini: , Human: }\nrotation: [CC, Codex]\n";
         let config = Config::parse(text, "loop.yaml", &std::collections::BTreeMap::new()).unwrap();
         assert_eq!(folders(&config), [".claude/skills", ".agents/skills"]);
+    }
+
+    #[test]
+    fn the_steps_are_the_skill_s_own() {
+        let steps = steps("Hermes");
+        for words in ["## 2. Work", "loop commit Hermes -m", "## 4. Stop", "## Rules"] {
+            assert!(steps.contains(words), "{words}: {steps}");
+        }
+        for words in ["NAME", "By hand", "description:", "## 1. Look"] {
+            assert!(!steps.contains(words), "{words}: {steps}");
+        }
+    }
+
+    #[test]
+    fn those_called_in_words_are_told_the_steps() {
+        let text = "agents:\n  CC:\n  Gemini:\n  Hermes:\n  Human:\n  OpenCode:\n  \
+                    Own: {kind: claude-code, invoke: 'your turn, {name}'}\n  \
+                    Lint: {kind: generic, command: [lint, '{name}']}\nrotation: [CC, Gemini]\n";
+        let config = Config::parse(text, "loop.yaml", &std::collections::BTreeMap::new()).unwrap();
+        let told = |transport: Option<&str>| -> Vec<String> {
+            let agents = config.agents.iter().filter(|agent| is_called_in_words(agent, transport));
+            agents.map(|agent| agent.name.to_string()).collect()
+        };
+        assert_eq!(told(Some("tmux")), ["Hermes", "Human", "Own", "Lint"]);
+        assert_eq!(told(Some("exec")), ["Gemini", "Hermes", "Human", "Own", "Lint"]);
+        assert_eq!(told(None), ["Gemini", "Hermes", "Human", "Own", "Lint"]);
+        assert_eq!(told(Some("wait")).len(), 7);
     }
 
     #[test]

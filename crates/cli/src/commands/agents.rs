@@ -15,6 +15,7 @@ use crate::failure::{Done, Failure, NOTHING};
 use crate::here::Here;
 use crate::output::{self, pad};
 use crate::presence::{Look, look};
+use crate::reopening::Reopen;
 use crate::steering::Helm;
 use crate::world::World;
 use crate::{kinds, registering};
@@ -145,6 +146,23 @@ struct Listed {
     part: &'static str,
     #[serde(flatten)]
     look: Look,
+    /// How a person opens its conversation; null where there is none yet, or its kind cannot.
+    open: Option<Open>,
+}
+
+/// How a conversation is opened, in parts and as a line for a shell.
+#[derive(Serialize)]
+struct Open {
+    #[serde(flatten)]
+    reopen: Reopen,
+    line: String,
+}
+
+impl Open {
+    fn new(row: &LoopRow, agent: &Agent, look: &Look) -> Option<Self> {
+        let reopen = Reopen::new(agent, &row.worktree, look.conversation.as_deref()?)?;
+        Some(Self { line: reopen.line(), reopen })
+    }
 }
 
 async fn list(world: &World, json: bool) -> Done {
@@ -167,6 +185,7 @@ async fn list(world: &World, json: bool) -> Done {
             name: agent.name.clone(),
             kind: agent.kind.clone(),
             part: part(agent),
+            open: row.and_then(|row| Open::new(row, agent, &look)),
             look,
         })
         .collect();
@@ -180,6 +199,12 @@ async fn list(world: &World, json: bool) -> Done {
         return Ok(DONE);
     }
     output::print(&table(&agents));
+    if agents.iter().any(|agent| agent.look.transport.as_deref() == Some("exec") && agent.open.is_some()) {
+        output::line(
+            "A headless conversation may be missing from its CLI's own lists and windows, which show another \
+             project or only those that were opened there; the command above opens it.",
+        );
+    }
     output::line(format!("rotation: {}", config.rotation));
     Ok(DONE)
 }
@@ -214,7 +239,11 @@ fn table(agents: &[Listed]) -> String {
         text.push_str(&row[5]);
         text.push('\n');
         if let Some(conversation) = &agent.look.conversation {
-            text.push_str(&format!("{}  conversation {}\n", pad("", widths[0]), plain(conversation)));
+            let margin = pad("", widths[0]);
+            text.push_str(&format!("{margin}  conversation {}\n", plain(conversation)));
+            if let Some(open) = &agent.open {
+                text.push_str(&format!("{margin}  opened by    {}\n", plain(&open.line)));
+            }
         }
     }
     text

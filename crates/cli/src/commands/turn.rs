@@ -8,6 +8,7 @@ use loop_core::{Decision, Name, Role};
 use loop_git::{CommitId, Repo, changed_since, read_baseline, record_baseline};
 use loop_router::reading::{Observed, Reading};
 use loop_router::relay::headline;
+use loop_store::Store;
 use serde_json::json;
 
 use crate::commands::DONE;
@@ -15,7 +16,7 @@ use crate::commands::commit::{nobody, on_the_loops_branch};
 use crate::failure::{Done, Failure, NOTHING};
 use crate::here::Here;
 use crate::world::World;
-use crate::{output, section};
+use crate::{output, section, skills};
 
 /// Print what an agent needs for its turn now
 #[derive(Debug, clap::Args)]
@@ -49,13 +50,25 @@ pub(crate) async fn run(world: &World, args: Args) -> Done {
     if role == Role::Planner && config.planner.as_ref() == Some(&name) {
         return Ok(planner(&args, &observed));
     }
-    let brief = brief(world, &here, &observed, &name)?;
+    let mut brief = brief(world, &here, &observed, &name)?;
+    if let Some(agent) = observed.config.agent(&name).filter(|_| brief.your_turn) {
+        let transport = transport(world, &here, &name).await;
+        brief.steps =
+            skills::is_called_in_words(agent, transport.as_deref()).then(|| skills::steps(name.as_str()));
+    }
     if args.json {
         output::json(&brief);
     } else {
         output::print(&brief.render());
     }
     Ok(if brief.your_turn { DONE } else { ExitCode::from(NOTHING) })
+}
+
+/// How the agent is reached, where the store can tell.
+async fn transport(world: &World, here: &Here, name: &Name) -> Option<String> {
+    let row = here.row.as_ref()?;
+    let store = Store::open(&world.store_url()).await.ok()?;
+    Some(store.session(&row.id, name).await.ok()??.transport)
 }
 
 /// Everything that the agent needs now; its turn begins with it.

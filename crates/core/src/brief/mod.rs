@@ -73,6 +73,8 @@ pub struct Brief {
     pub pass: String,
     /// Whether this agent is set up as a reviewer.
     pub reviewer: bool,
+    /// The steps of a turn, for an agent that was called in plain words; one that was called by its skill has them.
+    pub steps: Option<String>,
 }
 
 /// The round under way.
@@ -152,7 +154,7 @@ pub struct Unfinished {
 }
 
 impl Brief {
-    /// What STATUS.md and the decision say to `agent`. Commits, changes and leftovers are empty.
+    /// What STATUS.md and the decision say to `agent`. Commits, changes, leftovers and steps are empty.
     pub fn new(status: &Status, config: &Config, facts: &Facts, decided: &Decided, agent: &Name) -> Self {
         let turns = &status.turns;
         let own = turns.iter().rposition(|turn| turn.author == *agent);
@@ -192,6 +194,7 @@ impl Brief {
             unfinished: Unfinished::default(),
             pass: pass(&config.pass),
             reviewer: config.agent(agent).and_then(|agent| agent.role.as_deref()) == Some("reviewer"),
+            steps: None,
         }
     }
 }

@@ -134,24 +134,24 @@ impl Brief {
         if self.reviewer {
             let _ = writeln!(
                 out,
-                "  1. Review: you are set up as a reviewer and change no file but {}.",
+                "  Review: you are set up as a reviewer and change no file but {}.",
                 self.status_file
             );
-        } else {
-            let _ =
-                writeln!(out, "  1. Do what the task and the newest sections ask: write code, or review.");
         }
-        let _ = write!(
-            out,
-            "     A review looks at what changed since your own last turn. Each finding is a line of its own,
-     `F3 P1 path:line text`; only P0 and P1 block. Nothing new that blocks: pass.
-  2. Commit: `loop commit {name} -m \"what I did\"`, with `--body -` for more text on standard input.
-     `--pass` when nothing that blocks is left; {}.
-     `--blocked REASON` when you need a person; `--to OTHER` when OTHER must go on.
-  3. Stop. Do not wait or poll: you are called again.
-",
-            self.pass
-        );
+        let _ = writeln!(out, "  `--pass` when nothing that blocks is left; {}.", self.pass);
+        match &self.steps {
+            Some(steps) => {
+                let _ = writeln!(out);
+                indented(out, steps.trim(), "  ");
+            }
+            None => {
+                let _ = writeln!(
+                    out,
+                    "  Work or review as the agent-loop skill says (`loop help skill`), end with \
+                     `loop commit {name} -m \"what I did\"`, and stop.",
+                );
+            }
+        }
     }
 }
 

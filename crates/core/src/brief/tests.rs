@@ -71,13 +71,8 @@ CHANGES a000000..c000000
 +y
 
 WHAT TO DO
-  1. Do what the task and the newest sections ask: write code, or review.
-     A review looks at what changed since your own last turn. Each finding is a line of its own,
-     `F3 P1 path:line text`; only P0 and P1 block. Nothing new that blocks: pass.
-  2. Commit: `loop commit CC -m "what I did"`, with `--body -` for more text on standard input.
-     `--pass` when nothing that blocks is left; a pass of any agent ends the loop.
-     `--blocked REASON` when you need a person; `--to OTHER` when OTHER must go on.
-  3. Stop. Do not wait or poll: you are called again.
+  `--pass` when nothing that blocks is left; a pass of any agent ends the loop.
+  Work or review as the agent-loop skill says (`loop help skill`), end with `loop commit CC -m "what I did"`, and stop.
 "#);
 }
 
@@ -107,6 +102,30 @@ fn the_first_turn_has_only_the_task() {
     assert!(brief.your_turn);
     assert!(brief.render().contains("\nTASK\n  # T\n"), "{}", brief.render());
     assert!(!brief.render().contains("SECTIONS"));
+}
+
+#[test]
+fn one_that_was_called_in_words_is_told_the_steps() {
+    let mut scene = Scene::new("CC Codex", "");
+    scene.status.text = "# T\n".to_owned();
+    scene.status.preamble = 0..4;
+    let mut brief = brief(&scene, "CC");
+    brief.steps = Some("\n## 2. Work\n\nWrite.\n".to_owned());
+    brief.reviewer = true;
+    insta::assert_snapshot!(brief.render(), @"
+CC: turn 1 is yours, round 1 of 8 (no turn yet: the first of the rotation begins).
+
+TASK
+  # T
+
+WHAT TO DO
+  Review: you are set up as a reviewer and change no file but STATUS.md.
+  `--pass` when nothing that blocks is left; a pass of any agent ends the loop.
+
+  ## 2. Work
+
+  Write.
+");
 }
 
 #[test]
