@@ -164,3 +164,43 @@ fn a_planner_with_a_session_hears_of_the_end_once() {
     end(&shop);
     assert_eq!(shop.wakes("Hermes"), 1, "{}", shop.story());
 }
+
+#[test]
+fn is_one_of_the_agents_and_answers_with_commit() {
+    let stage = Stage::new("");
+    let file = stage.sandbox.root().join("told.txt");
+    let script = format!("printf '%s | %s\\n' \"$1\" \"$2\" >> {}", file.display());
+    let command = serde_json::to_string(&["sh", "-c", &script, "tell", "{title}", "{text}"]).unwrap();
+    let path = "home/.config/agent-loop/config.yaml";
+    let settings = stage.sandbox.read(path);
+    stage.sandbox.write(path, format!("{settings}tell: {{command: {command}}}\n"));
+    let shop = stage.shop();
+    let cc = shop.agent("CC", &Script::of([work("first"), work("second")]));
+    let cast = format!(
+        "agents:\n  CC: {{kind: scripted, command: {cc}}}\n  Dana: {{kind: human}}\nrotation: [CC, Dana]\npass: other\n"
+    );
+    shop.repo.commit("loop.yaml", cast, "how the loop works here");
+    shop.run(&["init", "the task"]);
+    shop.run(&["up", "--yes", "--headless"]);
+    let called = |times: usize| {
+        eventually(&format!("{times} calls of Dana"), LONG, || {
+            let told = std::fs::read_to_string(&file).unwrap_or_default();
+            let calls = told.lines().filter(|line| line.contains("loop turn Dana")).count();
+            if calls == times { Ok(()) } else { Err(format!("{told}\n{}", shop.story())) }
+        });
+    };
+    called(1);
+    // A person has no skill: the steps come with the turn.
+    let turn = shop.run(&["turn", "Dana"]);
+    for words in ["Dana: turn 2 is yours", "## 2. Work", "loop commit Dana -m", "## 4. Stop"] {
+        assert!(turn.contains(words), "{words}: {turn}");
+    }
+    shop.run(&["commit", "Dana", "-m", "a finding"]);
+    called(2);
+    assert_eq!(shop.authors(), ["CC", "Dana", "CC"]);
+    shop.run(&["commit", "Dana", "-m", "fine", "--pass"]);
+    shop.passes();
+    assert_eq!(shop.wakes("CC"), 2, "{}", shop.story());
+    called(2);
+    end(&shop);
+}
