@@ -27,6 +27,7 @@ mod skills;
 mod starting;
 mod steering;
 mod telling;
+mod turn_hooks;
 mod waiting;
 mod world;
 
@@ -39,15 +40,18 @@ use failure::Failure;
 use world::World;
 
 fn main() -> ExitCode {
-    // The hook is on the way of every commit: no argument parser, no runtime, no settings before it.
-    let mut words = std::env::args_os().skip(1);
-    if words.next().is_some_and(|word| word == "notify") {
-        let rest: Vec<_> = words.collect();
-        if rest.first().is_none_or(|word| !word.to_string_lossy().starts_with('-')) && rest.len() <= 1 {
-            return commands::notify::run(
-                rest.first().map(|word| word.to_string_lossy().into_owned()).as_deref(),
-            );
+    // Hooks are on the way of every commit and prompt: no argument parser, no runtime, no settings before them.
+    let words: Vec<String> =
+        std::env::args_os().skip(1).take(4).map(|word| word.to_string_lossy().into_owned()).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words[..] {
+        ["notify"] => return commands::notify::run(None),
+        ["notify", name] if !name.starts_with('-') => return commands::notify::run(Some(name)),
+        ["turn-hook", kind] if !kind.starts_with('-') => return commands::turn_hook::run(Some(kind), None),
+        ["turn-hook", kind, payload] if !kind.starts_with('-') => {
+            return commands::turn_hook::run(Some(kind), Some(payload));
         }
+        _ => {}
     }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,

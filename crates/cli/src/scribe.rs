@@ -6,12 +6,15 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use loop_git::Repo;
+use loop_hooks::turn::{self, Edit, TakenOut, TurnHooks};
 use loop_store::{Store, Write, WriteKind, WriteRow};
 
 use crate::failure::Failure;
 
 /// Marks a journal row whose bytes the hook's own uninstaller gives back.
 pub(crate) const BY_HOOKS: &str = "hooks";
+/// Marks a journal row of a CLI's settings with our turn hooks in it; behind it stands the kind of hooks.
+const BY_TURN_HOOKS: &str = "turn-hooks:";
 /// Marks a journal row of `info/exclude`.
 pub(crate) const BY_EXCLUDE: &str = "exclude";
 
@@ -30,16 +33,7 @@ impl<'store> Scribe<'store> {
 
     /// Writes a file, with the folders that are missing.
     pub(crate) async fn file(&mut self, path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-        let mut missing: Vec<&Path> = path
-            .ancestors()
-            .skip(1)
-            .take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists())
-            .collect();
-        missing.reverse();
-        for folder in missing {
-            self.journal(folder, WriteKind::MadeDir, None, None, None).await?;
-            fs::create_dir(folder).map_err(|error| cannot("make", folder, error))?;
-        }
+        self.folders(path).await?;
         let before = match fs::read(path) {
             Ok(before) => Some(before),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
@@ -51,6 +45,30 @@ impl<'store> Scribe<'store> {
         let kind = if before.is_some() { WriteKind::Replaced } else { WriteKind::Created };
         self.journal(path, kind, before, Some(bytes.to_vec()), Some(hash(bytes))).await?;
         fs::write(path, bytes).map_err(|error| cannot("write", path, error))
+    }
+
+    /// Makes the folders that are missing above a file.
+    async fn folders(&mut self, path: &Path) -> Result<(), Failure> {
+        let mut missing: Vec<&Path> = path
+            .ancestors()
+            .skip(1)
+            .take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists())
+            .collect();
+        missing.reverse();
+        for folder in missing {
+            self.journal(folder, WriteKind::MadeDir, None, None, None).await?;
+            fs::create_dir(folder).map_err(|error| cannot("make", folder, error))?;
+        }
+        Ok(())
+    }
+
+    /// Writes a CLI's turn hooks, with the folders that are missing.
+    pub(crate) async fn turn_hooks(&mut self, edit: &Edit, kind: &str) -> Result<(), Failure> {
+        self.folders(&edit.path).await?;
+        let by = format!("{BY_TURN_HOOKS}{kind}");
+        let (before, after) = (edit.before.clone(), Some(edit.after.clone()));
+        self.journal(&edit.path, WriteKind::Appended, before, after, Some(by)).await?;
+        edit.write().map_err(Failure::users)
     }
 
     /// Remembers what somebody else wrote (the hook's installer).
@@ -131,6 +149,9 @@ pub(crate) fn take_back(write: &Write) -> TakenBack {
         return foreseen;
     }
     let path = &write.path;
+    if let Some(hooks) = turn_hooks(write) {
+        return out(write, hooks, false);
+    }
     let result = match write.kind {
         WriteKind::MadeDir => fs::remove_dir(path),
         WriteKind::Replaced => fs::write(path, write.before.as_deref().unwrap_or_default()),
@@ -145,6 +166,9 @@ pub(crate) fn take_back(write: &Write) -> TakenBack {
 /// What [`take_back`] would do once the paths in `gone` are no more.
 pub(crate) fn foresee(write: &Write, gone: &HashSet<PathBuf>) -> TakenBack {
     let path = &write.path;
+    if let Some(hooks) = turn_hooks(write) {
+        return out(write, hooks, true);
+    }
     match write.kind {
         WriteKind::Appended | WriteKind::Linked => TakenBack::Elsewhere,
         _ if fs::symlink_metadata(path).is_err() => TakenBack::Gone,
@@ -160,6 +184,21 @@ pub(crate) fn foresee(write: &Write, gone: &HashSet<PathBuf>) -> TakenBack {
             Ok(_) => TakenBack::Kept("it was changed since".to_owned()),
             Err(error) => TakenBack::Kept(error.to_string()),
         },
+    }
+}
+
+/// The turn hooks that a write put into a CLI's settings.
+fn turn_hooks(write: &Write) -> Option<&'static TurnHooks> {
+    turn::find(write.after_hash.as_deref()?.strip_prefix(BY_TURN_HOOKS)?)
+}
+
+/// Takes turn hooks out of settings that may have been changed since.
+fn out(write: &Write, hooks: &TurnHooks, dry: bool) -> TakenBack {
+    let after = write.added.as_deref().unwrap_or_default();
+    match turn::take_out(hooks, &write.path, write.before.as_deref(), after, dry) {
+        Ok(TakenOut::AsBefore | TakenOut::OnlyOurs) => TakenBack::Done,
+        Ok(TakenOut::Nothing) => TakenBack::Gone,
+        Err(error) => TakenBack::Kept(error.to_string()),
     }
 }
 

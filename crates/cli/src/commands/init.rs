@@ -1,11 +1,12 @@
 //! `loop init`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use loop_git::{Repo, StatusLock};
 use serde_json::json;
 
+use crate::client::Client;
 use crate::commands::DONE;
 use crate::failure::Done;
 use crate::here::{Here, under_way};
@@ -13,6 +14,8 @@ use crate::opening::present::{Present, look};
 use crate::opening::{Plan, command_line};
 use crate::output;
 use crate::people::only_people;
+use crate::scribe::Scribe;
+use crate::turn_hooks;
 use crate::world::World;
 
 /// How long another `loop init` of the same repository may take.
@@ -44,7 +47,10 @@ pub(crate) struct Args {
     /// Commit your own changes first, in one commit of yours
     #[arg(long)]
     pub(crate) take_changes: bool,
-    /// Track the skill in git instead of leaving it untracked and excluded
+    /// Also install each CLI's own hooks, which tell the router when a turn begins and ends
+    #[arg(long)]
+    pub(crate) turn_hooks: bool,
+    /// Track the skill and the turn hooks in git instead of leaving them untracked and excluded
     #[arg(long)]
     pub(crate) share: bool,
     /// Only say what would be done
@@ -72,6 +78,9 @@ pub(crate) async fn run(world: &World, args: Args) -> Done {
     if !args.worktree
         && let Present::Loop { said, next } = look(world, &client, &mut here).await?
     {
+        if args.turn_hooks {
+            return turn_hooks_alone(world, &client, &mut here, &args).await;
+        }
         if args.json {
             let id = here.row.as_ref().map(|row| &row.id);
             output::json(&json!({"status": "unchanged", "loop": id, "said": said, "next": next}));
@@ -97,6 +106,53 @@ pub(crate) async fn run(world: &World, args: Args) -> Done {
         }));
     } else {
         output::print(&opened.text(&plan));
+    }
+    Ok(DONE)
+}
+
+/// A loop is here already, and only the turn hooks of its agents are wanted.
+async fn turn_hooks_alone(world: &World, client: &Client, here: &mut Here, args: &Args) -> Done {
+    let (config, _) = here.config(world)?;
+    let repo = here.reader.repo();
+    let root = &repo.place().worktree;
+    let tracked = |path: &Path| turn_hooks::is_tracked(repo, &world.git_env, path);
+    let wanted = turn_hooks::look(world, repo.place(), &config, args.share, &tracked)?;
+    let new: Vec<String> =
+        wanted.files.iter().filter(|file| file.is_new()).map(|file| file.shown(root)).collect();
+    let mut own = Vec::new();
+    if !args.dry_run {
+        let mut scribe = Scribe::new(&client.store, root);
+        match turn_hooks::write(&mut scribe, repo, &wanted, args.share).await {
+            Ok(written) => own = written,
+            Err(failure) => {
+                scribe.undo().await?;
+                return Err(failure);
+            }
+        }
+    }
+    if args.json {
+        let status = match (args.dry_run, new.is_empty()) {
+            (true, _) => "dry-run",
+            (false, true) => "unchanged",
+            (false, false) => "ok",
+        };
+        let id = here.row.as_ref().map(|row| &row.id);
+        output::json(&json!({"status": status, "loop": id, "turn_hooks": new, "notes": wanted.notes}));
+        return Ok(DONE);
+    }
+    output::line("there is a loop here already; nothing but the turn hooks was looked at.");
+    let word = if args.dry_run { "would write" } else { "wrote" };
+    for file in &new {
+        output::line(format!("  {word} {file}"));
+    }
+    if new.is_empty() {
+        output::line("  nothing to do: they are as they should be");
+    }
+    for note in &wanted.notes {
+        output::line(format!("note: {note}"));
+    }
+    if !own.is_empty() {
+        output::line("Commit these files to share them.");
     }
     Ok(DONE)
 }

@@ -36,6 +36,7 @@ pub(crate) mod tell;
 pub(crate) mod topic;
 pub(crate) mod trust;
 pub(crate) mod turn;
+pub(crate) mod turn_hook;
 pub(crate) mod uninstall;
 pub(crate) mod up;
 pub(crate) mod wait;
@@ -92,6 +93,8 @@ pub(crate) enum Command {
     Store(store::Args),
     Tell(tell::Args),
     Demo(demo::Args),
+    #[command(name = "turn-hook", hide = true)]
+    TurnHook(turn_hook::Args),
     #[command(name = "demo-agent", hide = true)]
     DemoAgent(demo::AgentArgs),
     Completions(completions::Args),
@@ -108,6 +111,7 @@ pub(crate) async fn run(world: &World, cli: Cli) -> Done {
         Command::Attach(args) => attach::run(world, args).await,
         Command::Router(args) => router::run(world, args).await,
         Command::Notify(args) => Ok(notify::run(args.name.as_deref())),
+        Command::TurnHook(args) => Ok(turn_hook::run(args.kind.as_deref(), args.payload.as_deref())),
         Command::Turn(args) => turn::run(world, args).await,
         Command::Commit(args) => commit::run(world, args).await,
         Command::Status(args) => status::run(world, args).await,

@@ -18,16 +18,12 @@ pub(crate) struct Args {
 
 /// Rings. Always succeeds: a commit never fails because of it.
 pub(crate) fn run(name: Option<&str>) -> ExitCode {
-    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let (Ok(cwd), Some(home)) = (std::env::current_dir(), variable("HOME")) else { return ExitCode::SUCCESS };
-    let folder = |name: &str, default: &str| {
-        variable(name)
-            .filter(|folder| folder.is_absolute())
-            .unwrap_or_else(|| home.join(default))
-            .join("agent-loop")
+    let (Ok(cwd), Some(state_dir), Some(config_dir)) =
+        (std::env::current_dir(), state_dir(), folder("XDG_CONFIG_HOME", ".config"))
+    else {
+        return ExitCode::SUCCESS;
     };
-    let state_dir = folder("XDG_STATE_HOME", ".local/state");
-    let settings_file = folder("XDG_CONFIG_HOME", ".config").join("config.yaml");
+    let settings_file = config_dir.join("config.yaml");
     // Wrong settings are for the commands that a person calls to complain about.
     let kinds = Settings::read(&settings_file).map(|settings| settings.kinds).unwrap_or_default();
     let lines = loop_hooks::notify::run(NotifyInput {
@@ -43,4 +39,19 @@ pub(crate) fn run(name: Option<&str>) -> ExitCode {
         output::note(line);
     }
     ExitCode::SUCCESS
+}
+
+/// The state folder, for what may not wait until the whole world is read.
+pub(crate) fn state_dir() -> Option<PathBuf> {
+    folder("XDG_STATE_HOME", ".local/state")
+}
+
+fn folder(name: &str, default: &str) -> Option<PathBuf> {
+    let set = variable(name).filter(|folder| folder.is_absolute());
+    Some(set.or_else(|| Some(variable("HOME")?.join(default)))?.join("agent-loop"))
+}
+
+/// A variable of the environment that is set to something.
+pub(crate) fn variable(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
 }

@@ -11,7 +11,7 @@ use loop_router::agent_environment;
 use loop_store::Store;
 use tokio::process::Command;
 
-use super::{Check, Report, commit};
+use super::{Check, Report, commit, turn_hooks};
 use crate::client::{Client, RouterLine};
 use crate::here::Here;
 use crate::launch::transport_of;
@@ -53,6 +53,9 @@ pub(super) async fn agents(
         report.add(program(agent, &env, root, tmux).await);
         report.add(tools(world, agent, &env, root));
         if let Some(check) = skill(agent, root) {
+            report.add(check);
+        }
+        if let Some(check) = turn_hooks::check(world, client.as_ref(), here, agent).await {
             report.add(check);
         }
         if let Some(client) = &client {

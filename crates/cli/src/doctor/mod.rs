@@ -4,6 +4,7 @@ mod agents;
 mod commit;
 mod repository;
 mod service;
+mod turn_hooks;
 mod windows;
 
 use std::process::ExitCode;

@@ -13,8 +13,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 use loop_core::{Config, status};
 use loop_git::{
-    Blob, CommitId, CommitOpts, GitError, Head, ID_TRAILER, INIT_TRAILER, Repo, commit_paths, copy_included,
-    switch_new_branch, worktree_add,
+    Blob, CommitId, CommitOpts, GitError, Head, ID_TRAILER, INIT_TRAILER, Place, Repo, commit_paths,
+    copy_included, switch_new_branch, worktree_add,
 };
 use loop_router::reading::{CONFIG_FILE, ReadError, Reader};
 use loop_router::steer::Steer;
@@ -30,6 +30,7 @@ use crate::notifier;
 use crate::output;
 use crate::scribe::Scribe;
 use crate::skills;
+use crate::turn_hooks::{self, Wanted};
 use crate::world::World;
 use new_config::new_config;
 use place::{branch, changed, sibling};
@@ -48,6 +49,8 @@ pub(crate) struct Plan {
     id: String,
     title: String,
     slug: String,
+    /// Where the loop's working tree is, or will be.
+    root: PathBuf,
     status: String,
     config: Config,
     config_text: String,
@@ -63,6 +66,8 @@ pub(crate) struct Plan {
     worktree: Option<PathBuf>,
     take: Vec<PathBuf>,
     share: bool,
+    /// Whether the CLIs' own hooks are wanted, and how they stand now.
+    turn_hooks: Option<Wanted>,
     skills: Vec<String>,
     notes: Vec<String>,
 }
@@ -138,6 +143,12 @@ impl Plan {
             return Err(Failure::say(format!("{} is there already", path.display()))
                 .next("move it away, or choose another title"));
         }
+        let turn_hooks = match args.turn_hooks {
+            true => {
+                Some(turn_hooks_of(world, repo, &config, args.share, worktree.as_deref().zip(Some(&start)))?)
+            }
+            false => None,
+        };
         let mut skills = skills::folders(&config);
         let tree = args.worktree.then_some(&start);
         for other in skills::tracked_with_other_words(repo, &world.git_env, &skills, tree)? {
@@ -153,6 +164,7 @@ impl Plan {
             approved,
             has_hook: hook.is_ok_and(|status| status.current),
             skills,
+            root: worktree.clone().unwrap_or_else(|| repo.place().worktree.clone()),
             id,
             title,
             slug,
@@ -165,6 +177,7 @@ impl Plan {
             worktree,
             take,
             share: args.share,
+            turn_hooks,
             notes,
         })
     }
@@ -236,6 +249,11 @@ impl Plan {
             scribe.file(&root.join(CONFIG_FILE), self.config_text.as_bytes()).await?;
         }
         own.extend(skills::write(scribe, repo, &self.skills, self.share).await?);
+        if self.turn_hooks.is_some() {
+            let wanted = turn_hooks_of(world, repo, &self.config, self.share, None)?;
+            own.extend(turn_hooks::write(scribe, repo, &wanted, self.share).await?);
+            notes.extend(wanted.notes);
+        }
         let hook = notifier::install_with_notes(world, &root, scribe, notes).await?;
         let message =
             format!("loop: start {}\n\n{INIT_TRAILER}: {}\n{ID_TRAILER}: {}\n", self.title, self.id, self.id);
@@ -331,6 +349,26 @@ impl Plan {
         }
         Ok(())
     }
+}
+
+/// Looks which turn hooks are to be written; in a worktree to be made nothing is there but what its commit holds.
+fn turn_hooks_of(
+    world: &World,
+    repo: &Repo,
+    config: &Config,
+    share: bool,
+    new: Option<(&Path, &CommitId)>,
+) -> Result<Wanted, Failure> {
+    let Some((path, start)) = new else {
+        let tracked = |path: &Path| turn_hooks::is_tracked(repo, &world.git_env, path);
+        return turn_hooks::look(world, repo.place(), config, share, &tracked);
+    };
+    let place = Place { worktree: path.to_owned(), linked: true, ..repo.place().clone() };
+    let tracked = |path: &Path| {
+        let blob = repo.blob(start, &path.to_string_lossy())?;
+        Ok(!matches!(blob, Blob::Missing))
+    };
+    turn_hooks::look(world, &place, config, share, &tracked)
 }
 
 /// Whether this user has approved this text for an earlier loop of the repository.

@@ -8,6 +8,7 @@ use serde_json::json;
 use super::task::pass_words;
 use super::{Plan, quoted};
 use crate::skills;
+use crate::turn_hooks::File;
 
 impl Plan {
     /// What would be done, for programs.
@@ -24,6 +25,7 @@ impl Plan {
             writes.push(CONFIG_FILE.to_owned());
         }
         writes.extend(self.skills.iter().map(|folder| skills::file(folder).display().to_string()));
+        writes.extend(self.new_turn_hooks().map(|file| file.shown(&self.root)));
         writes
     }
 
@@ -51,10 +53,16 @@ impl Plan {
             text.push_str(&format!("  run setup: {}\n", shell_words::join(setup)));
         }
         text.push_str(&self.cast());
-        for note in &self.notes {
+        let of_hooks = self.turn_hooks.iter().flat_map(|wanted| &wanted.notes);
+        for note in self.notes.iter().chain(of_hooks) {
             text.push_str(&format!("note: {note}\n"));
         }
         text
+    }
+
+    /// The files with turn hooks that are to be written.
+    fn new_turn_hooks(&self) -> impl Iterator<Item = &File> {
+        self.turn_hooks.iter().flat_map(|wanted| &wanted.files).filter(|file| file.is_new())
     }
 
     fn cast(&self) -> String {
@@ -87,6 +95,12 @@ impl Opened {
         ));
         if let Some(hook) = self.hook {
             text.push_str(&format!("  hook      post-commit, {hook}\n"));
+        }
+        if let Some(wanted) = &plan.turn_hooks {
+            let agents: Vec<&str> =
+                wanted.files.iter().flat_map(|file| &file.agents).map(String::as_str).collect();
+            let agents = if agents.is_empty() { "nobody's".to_owned() } else { agents.join(", ") };
+            text.push_str(&format!("  turn hooks  {agents}; `loop doctor` says whose have been heard\n"));
         }
         text.push_str(&plan.cast());
         for note in &self.notes {
