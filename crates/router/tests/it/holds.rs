@@ -1,5 +1,6 @@
 //! What holds a loop, and what a person does about it.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use loop_router::tell::Tell;
@@ -296,4 +297,39 @@ async fn what_an_agent_asks_in_the_middle_of_its_turn_is_for_a_person_as_long_as
             loop_router::for_a_person(&world.deliveries().await).map_or(Ok(()), Err)
         })
         .await;
+}
+
+#[tokio::test]
+async fn a_way_to_a_person_that_fails_is_an_incident_and_holds_up_no_other() {
+    let mut world = World::down(&config(&["CC", "Codex"], "pass: any"), |_| {}).await;
+    let told = world.sandbox.root().join("told");
+    let script = format!("printf '%s\\n' \"$LOOP_KIND\" \"$LOOP_TEXT\" > {}", told.display());
+    let works = ["/bin/sh", "-c", &script].map(String::from).to_vec();
+    let mut tell = Tell::command(vec!["/bin/false".to_owned()], BTreeMap::new()).with_pauses(Vec::new());
+    let other = Tell::command(works, world.options.agent_env.clone());
+    tell.add("other", other.configured()[0].channel());
+    world.options.tell = tell;
+    world.up(ID).await;
+    world.start().await;
+    world.woken("CC", 1).await;
+    world.turn("CC", "stuck", "REVIEW-BLOCKED: no key");
+    world.state("blocked", "no key").await;
+    let incident = world
+        .until("the incident", || async {
+            let incidents = world.store().await.incidents(10).await.unwrap();
+            let found = incidents.iter().find(|incident| incident.what == "a person could not be told");
+            found.cloned().ok_or(format!("{incidents:?}"))
+        })
+        .await;
+    assert!(
+        incident.detail.starts_with("command: /bin/false ended with exit status: 1; try "),
+        "{incident:?}"
+    );
+    let said = world
+        .until("the other to be told", || async {
+            std::fs::read_to_string(&told).map_err(|error| error.to_string())
+        })
+        .await;
+    assert!(said.starts_with("blocked\nheld: ") && said.contains("no key"), "{said}");
+    assert!(said.trim_end().ends_with("/shop") && said.contains("`loop "), "{said}");
 }
