@@ -248,8 +248,8 @@ impl Settling {
         }
         match turn.background() {
             0 => {}
-            1 => return self.background(now, "one background task runs".to_owned()),
-            count => return self.background(now, format!("{count} background tasks run")),
+            1 => return Verdict::Working("one background task runs".to_owned()),
+            count => return Verdict::Working(format!("{count} background tasks run")),
         }
         let stale = idle_for(2) && turn.records_unchanged_for(now) >= self.quiet * 2;
         if turn.records_claim_work() && !stale {
@@ -289,11 +289,6 @@ impl Settling {
             return settled();
         }
         Verdict::Quiet { since }
-    }
-
-    fn background(&mut self, now: Timestamp, why: String) -> Verdict {
-        self.live(Some(now));
-        Verdict::Working(why)
     }
 }
 

@@ -235,7 +235,6 @@ impl Witnesses {
         // Without a screen, times of change settle any tool that runs for longer than the window.
         let blind =
             self.screen == Screen::None && matches!(self.records, Records::Times(_) | Records::Locked);
-        // A lost end leaves only the screen's window, and records that lag then need their own time.
         (hook || records || screen) && !blind
     }
 }
