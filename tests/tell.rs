@@ -1,4 +1,4 @@
-//! A person is told of what needs one, by the command of `tell:`, and of nothing else.
+//! A person is told of what needs one, by the channels of `tell:`, and of nothing else.
 
 use loop_testkit::eventually;
 use loop_testkit::script::{Script, Step};
@@ -85,4 +85,45 @@ fn of_a_wake_that_is_given_up() {
     is_told(&shop, &["loop dead: the-task"]);
     shop.run(&["down"]);
     stage.nothing_runs();
+}
+
+#[test]
+fn every_channel_is_tried_by_hand_and_says_what_became_of_it() {
+    let stage = stage();
+    let shop = stage.shop();
+    let config = stage.sandbox.home().join(".config/agent-loop/config.yaml");
+    let works = std::fs::read_to_string(&config).unwrap();
+    let said = shop.try_loop(&["tell", "--test"]);
+    assert!(said.code == Some(0) && said.out.starts_with("command  ok in "), "{said:?}");
+    assert_eq!(told(&stage), ["loop: a test"]);
+    // One that fails is named with the mend, and the other is told all the same. Nothing says the address.
+    let both = works.replace("tell: {", "tell: {slack: {url: 'https://127.0.0.1:1/hunter2'}, ");
+    std::fs::write(&config, &both).unwrap();
+    let said = shop.try_loop(&["tell", "--test", "--json"]);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(said.err.contains("config.yaml holds secrets") && said.err.contains("chmod 600"), "{said:?}");
+    let view: serde_json::Value = serde_json::from_str(&said.out).unwrap();
+    let (command, slack) = (&view["channels"][0], &view["channels"][1]);
+    assert!(command["ok"] == true && command["error"].is_null() && command["ms"].is_number(), "{view}");
+    assert!(slack["channel"] == "slack" && slack["ok"] == false && slack["place"] == "127.0.0.1:1", "{view}");
+    assert!(slack["error"].as_str().unwrap().contains("cannot reach 127.0.0.1:1"), "{view}");
+    assert_eq!(told(&stage).len(), 2);
+    let shown = format!("{said:?}{:?}", shop.try_loop(&["tell", "--test"]));
+    assert!(!shown.contains("hunter2") && shown.contains("slack    failed: "), "{shown}");
+    // What cannot work is refused with file and key, also where the file is no YAML at all.
+    for (text, words) in [
+        (both.replace("https://127.0.0.1:1", "http://h.example"), "`tell.slack.url` must begin with https://"),
+        (both.replace("{url:", "{ulr:"), "`tell.slack.url` is missing"),
+        (both.replace("hunter2'}", "hunter2"), "config.yaml"),
+        (both.replace("tell: {", "tell: {pager: 1, "), "`tell.pager` is no channel; known: command, desktop"),
+    ] {
+        std::fs::write(&config, text).unwrap();
+        let said = shop.try_loop(&["tell", "--test"]);
+        assert!(said.code == Some(1) && said.err.contains(words), "{said:?}");
+        assert!(said.err.contains("config.yaml") && !said.err.contains("hunter2"), "{said:?}");
+    }
+    std::fs::write(&config, works.split("tell:").next().unwrap()).unwrap();
+    let said = shop.try_loop(&["tell", "--test"]);
+    assert!(said.code == Some(1) && said.err.contains("no way to reach a person"), "{said:?}");
+    assert!(said.err.contains("config.yaml") && said.err.contains("`loop help tell`"), "{said:?}");
 }
