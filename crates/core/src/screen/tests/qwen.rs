@@ -7,6 +7,7 @@ use LookState::{Busy, Idle, Limited};
 fn recorded() -> Vec<(&'static str, LookState, Option<&'static str>)> {
     let wrapped = Some("a draft that is much longer than thewindow is wide, so that it must wrapsomewhere");
     vec![
+        ("starting", Busy, Some("")),
         ("idle", Idle, Some("")),
         ("idle-narrow", Idle, Some("")),
         ("idle-after-turn", Idle, Some("")),
@@ -64,13 +65,18 @@ fn a_request_that_it_gave_up_is_a_limit() {
     assert_eq!(refused(""), Limited(says.to_owned()));
 }
 
+/// The spinner is a dot in some of its frames.
 #[test]
-fn what_is_still_being_set_up_is_busy() {
-    let mut shown = idle_after(&["  ⠋ Initializing...".to_owned()]);
-    assert_eq!(look(&builtin("qwen").unwrap(), &shown).state, Busy);
-    shown.lines.insert(3, "  It said Initializing... for a while.".to_owned());
-    shown.lines.remove(2);
-    assert_eq!(look(&builtin("qwen").unwrap(), &shown).state, Idle);
+fn every_spinner_is_one() {
+    for line in
+        ["  .   Dividing by zero... (0s · esc to cancel)", "  ⠋ Thinking (12s · ↑ 5 tokens · esc to cancel)"]
+    {
+        let shown = idle_after(&[line.to_owned()]);
+        let mut lines = shown.lines;
+        // Nothing stands between the spinner and the composer.
+        lines.remove(3);
+        assert_eq!(look(&builtin("qwen").unwrap(), &Screen { lines, ..shown }).state, Busy, "{line}");
+    }
 }
 
 #[test]
@@ -81,11 +87,7 @@ fn no_rule_is_without_a_screen() {
     let rules = [&signs.ready, &signs.busy, &signs.blocked, &signs.limited];
     let mut screens: Vec<Screen> =
         recorded().into_iter().map(|(file, ..)| golden(&format!("qwen-{file}"))).collect();
-    screens.extend([
-        screen(menu),
-        idle_after(&["  ⠋ Initializing...".to_owned()]),
-        idle_after(&["  ✕ [API Error: 429 Too many requests]".to_owned()]),
-    ]);
+    screens.extend([screen(menu), idle_after(&["  ✕ [API Error: 429 Too many requests]".to_owned()])]);
     for rule in rules.into_iter().flatten() {
         let found = screens.iter().any(|screen| rule.found(&View::new(screen)).is_some());
         assert!(found, "{}", rule.matches);
