@@ -19,6 +19,7 @@ mod real_agents;
 mod stage;
 mod tell;
 mod this_repository;
+mod turn_hooks;
 mod undoing;
 mod unruly;
 mod untouched;

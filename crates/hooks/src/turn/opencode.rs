@@ -1,7 +1,7 @@
 //! OpenCode, 1.18: a plugin of ours, a file of its own.
 //!
-//! With a plugin in place OpenCode waits at its start for an `npm install` of its own, 70 s where there is no network:
-//! the profile lets npm try once and shortly, which makes it 10 s. The plugin leaves child sessions out and sends what
+//! With a plugin in place OpenCode waits at its start for an `npm install` of its own, 71 s where there is no network:
+//! the profile lets npm try only once more, and soon, which makes it 2.5 s. The plugin leaves child sessions out and sends what
 //! it sees in words of its own.
 
 use serde_json::Value;
