@@ -1,10 +1,11 @@
 //! `cargo xtask`: set-up, tests and measurements of the workspace.
 //!
 //! [`tests`] is what continuous integration runs: it fetches the tools, runs every suite and every check, and ends
-//! with one line that counts them. [`mod@bench`] prints ratios against the floor of the machine it runs on. [`fuzz`]
+//! with one line that counts them. [`mod@conformance`] tries the sender against fake agent CLIs. [`mod@bench`] prints ratios against the floor of the machine it runs on. [`fuzz`]
 //! gives the parsers bytes that nobody would write.
 
 mod bench;
+mod conformance;
 mod fuzz;
 mod process;
 mod tally;
@@ -17,6 +18,7 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 cargo xtask test [--fast]        every suite and check; the last line counts them
 cargo xtask bench [NAME]...      ratios, measured side by side on this machine
+cargo xtask conformance [OPTION] the sender against fake agent CLIs, with troubles at random (--help)
 cargo xtask fuzz [--seconds N]   each fuzz target for N seconds (60)
 
 test --fast leaves out the test with a real agent from npm.
@@ -29,6 +31,7 @@ fn main() -> ExitCode {
         ["test"] => tests::run(&root(), false),
         ["test", "--fast"] => tests::run(&root(), true),
         ["bench", names @ ..] => bench::run(&root(), names),
+        ["conformance", words @ ..] => conformance::run(&root(), words),
         ["fuzz"] => fuzz::run(&root(), 60),
         ["fuzz", "--seconds", seconds] if seconds.parse::<u64>().is_ok() => {
             fuzz::run(&root(), seconds.parse().unwrap_or(60))

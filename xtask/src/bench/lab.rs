@@ -11,6 +11,7 @@ use crate::tools::target_dir;
 
 /// The scratch folder and the built program. Dropping it removes the folder.
 pub(super) struct Lab {
+    root: PathBuf,
     dir: PathBuf,
     program: PathBuf,
 }
@@ -24,7 +25,12 @@ impl Lab {
         let target = target_dir(root)?;
         let dir = target.join(format!("bench-{}", std::process::id()));
         std::fs::create_dir_all(dir.join("home"))?;
-        Ok(Self { dir, program: target.join("release/loop") })
+        Ok(Self { root: root.to_owned(), dir, program: target.join("release/loop") })
+    }
+
+    /// The repository.
+    pub(super) fn root(&self) -> &Path {
+        &self.root
     }
 
     /// The built program.

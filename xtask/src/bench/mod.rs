@@ -9,6 +9,7 @@ mod hook;
 mod lab;
 mod loopback;
 mod parse;
+mod watch;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -30,6 +31,7 @@ const TABLE: &[Bench] = &[
     Bench { name: "parse", about: "reading STATUS.md as it grows", run: parse::run },
     Bench { name: "append", about: "adding a section as STATUS.md grows", run: append::run },
     Bench { name: "router", about: "start, memory at rest, loopback requests", run: loopback::run },
+    Bench { name: "watch", about: "looking at an agent's records", run: watch::run },
 ];
 
 /// One line of a result.

@@ -41,6 +41,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Options, String> {
             "--lanes" => options.lanes = usize::try_from(number(value()?)?).unwrap_or(1).max(1),
             "--seed" => options.seed = number(value()?)?,
             "--case" => options.case = Some(number(value()?)?),
+            "--tell" => options.tell = Some(value()?),
             "--persona" => {
                 let name = value()?;
                 if !PERSONAS.contains(&name.as_str()) {

@@ -161,13 +161,15 @@ async fn what_stays_when_its_terminal_goes_is_ended_too() {
     };
     let pane = stage.server.open_window(&window).await.unwrap();
     let pids = eventually("both processes", LONG, || {
-        let text = std::fs::read_to_string(stage.repo.path().join("pids")).map_err(|error| error.to_string())?;
+        let text =
+            std::fs::read_to_string(stage.repo.path().join("pids")).map_err(|error| error.to_string())?;
         if text.lines().count() == 2 { Ok(text) } else { Err(text) }
     });
     stage.server.kill_window(&pane).await.unwrap();
     for pid in pids.lines() {
         eventually("its end", LONG, || {
-            let alive = std::process::Command::new("kill").args(["-0", pid]).output().unwrap().status.success();
+            let alive =
+                std::process::Command::new("kill").args(["-0", pid]).output().unwrap().status.success();
             if alive { Err(pid.to_owned()) } else { Ok(()) }
         });
     }

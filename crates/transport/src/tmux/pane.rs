@@ -116,7 +116,7 @@ const FIELDS: [&str; 16] = [
 const MARK: &str = "\u{241e}screen\u{241e}";
 
 /// Where the cursor is, and what has scrolled away: moves with nearly everything that a program draws.
-pub(super) const PLACE: &str = "#{pane_width} #{cursor_x} #{cursor_y} #{history_size}";
+pub(super) const PLACE: &str = "#{cursor_x} #{cursor_y} #{history_size}";
 
 fn format() -> String {
     FIELDS.map(|field| format!("#{{{field}}}")).join(&SEPARATOR.to_string())
@@ -228,8 +228,11 @@ impl Server {
         Ok(())
     }
 
-    /// Returns a pane with its visible lines and its [`PLACE`], all of one moment; lines that the terminal broke are
-    /// whole again.
+    /// Returns a pane with its visible lines and its [`PLACE`], all of one moment.
+    ///
+    /// Lines that the terminal broke stay broken. tmux could join them (`-J`), but what it takes for broken is wrong
+    /// in a window that was made narrower: the mark stays with the row, whatever a program draws there afterwards,
+    /// and then a composer's line hangs on the line above it, out of every rule's sight.
     pub(crate) async fn look_at(&self, id: &PaneId) -> Result<(Pane, Screen, String), TmuxError> {
         let format = format();
         let mark = format!("{MARK}{PLACE}");
@@ -249,7 +252,6 @@ impl Server {
                 ";",
                 "capture-pane",
                 "-p",
-                "-J",
                 "-t",
                 target,
             ])

@@ -47,11 +47,8 @@ fn condition(seen: &Seen) -> String {
         matches("pane_current_command", &seen.pane.command),
         matches("pane_title", &seen.pane.title),
     ];
-    let columns = seen.place.split(' ').next().and_then(|width| width.parse().ok()).unwrap_or(0);
-    // What the terminal broke stands in more lines than one there.
-    let whole = |line: &&String| !line.trim().is_empty() && widest(line) <= columns;
     let lines = seen.screen.lines.iter().rev().filter(|line| !line.trim().is_empty()).take(LINES);
-    parts.extend(lines.filter(whole).map(|line| format!("#{{C/r:^{} *$}}", pattern(line.trim_end()))));
+    parts.extend(lines.map(|line| format!("#{{C/r:^{} *$}}", pattern(line.trim_end()))));
     parts.into_iter().reduce(|all, part| format!("#{{&&:{all},{part}}}")).unwrap_or_default()
 }
 
@@ -65,15 +62,6 @@ fn pattern(text: &str) -> String {
     text.chars().map(|c| if plain(c) { c } else { '.' }).collect()
 }
 
-/// The most columns that a line may take: letters beyond Latin may take two.
-fn widest(line: &str) -> usize {
-    let wide = |c: &char| {
-        matches!(c, '\u{1100}'..='\u{11ff}' | '\u{2e80}'..='\u{d7ff}' | '\u{f900}'..='\u{faff}' | '\u{fe30}'..='\u{fe6f}' | '\u{ff00}'..='\u{ffef}')
-            || *c >= '\u{1f000}'
-    };
-    line.chars().count() + line.chars().filter(wide).count()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -82,6 +70,5 @@ mod tests {
     fn what_has_a_meaning_in_a_format_is_any_character() {
         assert_eq!(pattern("│ > /agent-loop 小明 {x},#%:"), ". . /agent-loop 小明 .x.....");
         assert_eq!(matches("pane_title", "a}b"), "#{m/r:^-?a.b$,#{pane_title}}");
-        assert_eq!((widest("── ❯ a"), widest("小明"), widest("🚀")), (6, 4, 2));
     }
 }

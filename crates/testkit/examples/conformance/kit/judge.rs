@@ -45,16 +45,13 @@ pub(crate) struct Verdict {
     pub(crate) broken: Vec<Broken>,
     /// Keys that reached a dialog, or another's letter, that came up while they were on their way.
     pub(crate) crossed: usize,
-    /// The whole case in words, where a promise was broken.
+    /// The whole case in words.
     pub(crate) story: String,
 }
 
 impl Verdict {
-    /// Keeps what a person needs to understand a broken promise.
+    /// Keeps what a person needs to understand it.
     pub(crate) fn seen(mut self, persona: &str, case: &Case, truth: &[Truth], screen: &str) -> Self {
-        if self.broken.is_empty() {
-            return self;
-        }
         let began = truth.first().map_or(0, |line| line.at);
         let lines: Vec<String> = truth
             .iter()

@@ -111,19 +111,24 @@ impl Lane {
         verdict.seen(&self.persona, &case, &truth, &screen)
     }
 
-    async fn set_up(&mut self, case: &Case) {
+    async fn set_up(&self, case: &Case) {
         self.tmux(&["send-keys", "-t", self.pane.as_str(), "-X", "cancel"]).await;
-        let (columns, rows) = (case.columns.to_string(), case.rows.to_string());
+        self.begin(&case.script, case.columns, case.rows).await;
+    }
+
+    /// Lets the fake begin `script` in a window of this size, and waits until it has.
+    pub(crate) async fn begin(&self, script: &Script, columns: u64, rows: u64) {
+        let (columns, rows) = (columns.to_string(), rows.to_string());
         self.tmux(&["resize-window", "-t", self.pane.as_str(), "-x", &columns, "-y", &rows]).await;
         let alive = self.server.pane(&self.pane).await.is_ok_and(|pane| !pane.dead && pane.command != "sh");
         let new = self.script.with_extension("new");
-        std::fs::write(&new, serde_json::to_string(&case.script).expect("plain data")).expect("a script");
+        std::fs::write(&new, serde_json::to_string(script).expect("plain data")).expect("a script");
         std::fs::rename(&new, &self.script).expect("a script");
         if !alive {
             self.server.respawn(&self.pane, &self.window).await.expect("the window again");
         }
         let deadline = Instant::now() + Duration::from_secs(20);
-        while !self.truth(&case.script).iter().any(|line| line.event == "begin") {
+        while !self.truth(script).iter().any(|line| line.event == "begin") {
             assert!(Instant::now() < deadline, "the fake {} does not read its script", self.persona);
             sleep(Duration::from_millis(10)).await;
         }
@@ -210,12 +215,22 @@ impl Lane {
         later
     }
 
-    async fn wake(&self) -> Result<Receipt, TransportError> {
+    pub(crate) async fn wake(&self) -> Result<Receipt, TransportError> {
         let wake = Wake { delivery_id: "d".to_owned(), attempt: 1, text: self.text() };
         self.transport.wake(&self.session, &wake, &NoProgress).await
     }
 
-    fn text(&self) -> String {
+    pub(crate) async fn probe(&self) -> Presence {
+        self.transport.probe(&self.session).await.unwrap_or_else(|error| Presence::Unknown(error.to_string()))
+    }
+
+    /// Believes to find its agent where another's is.
+    #[cfg(test)]
+    pub(crate) fn take_address(&mut self, of: &Self) {
+        self.session.address = of.session.address.clone();
+    }
+
+    pub(crate) fn text(&self) -> String {
         self.session.profile.wake_text(self.session.agent.as_str())
     }
 
@@ -225,7 +240,7 @@ impl Lane {
         self.lines().iter().filter(|line| line.event == "submitted" && line.text == text).count()
     }
 
-    fn truth(&self, script: &Script) -> Vec<Truth> {
+    pub(crate) fn truth(&self, script: &Script) -> Vec<Truth> {
         self.lines().into_iter().filter(|line| line.serial == script.serial).collect()
     }
 

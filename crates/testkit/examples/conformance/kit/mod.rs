@@ -6,7 +6,7 @@
 
 mod case;
 mod judge;
-mod lane;
+pub(crate) mod lane;
 mod report;
 
 use std::path::PathBuf;
@@ -38,6 +38,8 @@ pub(crate) struct Options {
     pub(crate) seed: u64,
     /// One case alone, by its own seed.
     pub(crate) case: Option<u64>,
+    /// Tell every case of this claim in full (`unknown`, `refused: draft`).
+    pub(crate) tell: Option<String>,
 }
 
 impl Default for Options {
@@ -50,6 +52,7 @@ impl Default for Options {
             lanes: 4,
             seed: clock.as_secs(),
             case: None,
+            tell: None,
         }
     }
 }
@@ -73,7 +76,7 @@ pub(crate) async fn run(options: &Options) -> Report {
             tasks.push((persona.clone(), tokio::spawn(play(lane, seeds, next))));
         }
     }
-    let mut report = Report::new(&options.personas);
+    let mut report = Report::new(&options.personas, options.tell.clone());
     for (persona, task) in tasks {
         // A lane that panics has lost its window: that is a failure of the kit, and said as such.
         let verdicts = task.await.unwrap_or_else(|error| panic!("a lane of {persona} broke: {error}"));

@@ -13,6 +13,9 @@ const TOLD: usize = 12;
 pub(crate) struct Report {
     rows: Vec<(String, Row)>,
     violations: Vec<String>,
+    /// The claim that is told in full, and the cases.
+    tell: Option<String>,
+    told: Vec<String>,
     took: Duration,
     /// What this program with its tmux clients, and the tmux server, took of the processor.
     processor: [Duration; 2],
@@ -27,10 +30,12 @@ struct Row {
 }
 
 impl Report {
-    pub(crate) fn new(personas: &[String]) -> Self {
+    pub(crate) fn new(personas: &[String], tell: Option<String>) -> Self {
         Self {
             rows: personas.iter().map(|persona| (persona.clone(), Row::default())).collect(),
             violations: Vec::new(),
+            tell,
+            told: Vec::new(),
             took: Duration::ZERO,
             processor: [Duration::ZERO; 2],
         }
@@ -38,6 +43,9 @@ impl Report {
 
     pub(crate) fn add(&mut self, persona: &str, verdict: Verdict) {
         let Some((_, row)) = self.rows.iter_mut().find(|(name, _)| name == persona) else { return };
+        if self.tell.as_ref() == Some(&verdict.claim) {
+            self.told.push(verdict.story.clone());
+        }
         if verdict.claim == "arrived" {
             row.arrived.push(verdict.took);
         }
@@ -98,7 +106,7 @@ impl Row {
 
 impl fmt::Display for Report {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for story in self.violations.iter().take(TOLD) {
+        for story in self.told.iter().chain(self.violations.iter().take(TOLD)) {
             writeln!(formatter, "\n{story}")?;
         }
         let heads =

@@ -1,0 +1,183 @@
+//! What the conformance program found, each as a case of its own.
+
+use loop_core::DeliveryState;
+use loop_testkit::Sandbox;
+use loop_testkit::tui::{Event, Script, Start, Truth, What, When};
+use loop_transport::tmux::Server;
+use loop_transport::{Presence, Receipt, TransportError};
+
+use crate::kit::lane::Lane;
+
+/// A window with a fake of this persona that plays `script`.
+struct Stage {
+    lane: Lane,
+    script: Script,
+    /// Ends the server when it is dropped.
+    _sandbox: Sandbox,
+}
+
+impl Stage {
+    async fn open(persona: &str, script: Script) -> Option<Self> {
+        if !loop_testkit::require_tool("tmux", "-V") {
+            return None;
+        }
+        let sandbox = Sandbox::new();
+        let server = Server {
+            env: Some(sandbox.env_text()),
+            config: Some("/dev/null".into()),
+            ..Server::at(sandbox.tmux_socket())
+        };
+        let fake = env!("CARGO_BIN_EXE_loop-fake-tui").as_ref();
+        let lane = Lane::open(&sandbox, &server, fake, persona, 0).await;
+        let script = Script { serial: 1, turn_ms: 20_000, ..script };
+        lane.begin(&script, 120, 30).await;
+        Some(Self { lane, script, _sandbox: sandbox })
+    }
+
+    async fn wake(&self) -> Result<Receipt, TransportError> {
+        // A wake is for an agent that has come to rest.
+        loop_testkit::eventually_async("rest", std::time::Duration::from_secs(20), || async {
+            match self.lane.probe().await {
+                Presence::Starting => Err("starting".to_owned()),
+                _ => Ok(()),
+            }
+        })
+        .await;
+        self.lane.wake().await
+    }
+
+    fn log(&self) -> Vec<Truth> {
+        self.lane.truth(&self.script)
+    }
+
+    fn count(&self, event: &str) -> usize {
+        self.log().iter().filter(|line| line.event == event).count()
+    }
+
+    /// It arrived: once, and nothing else did.
+    async fn arrives(self) {
+        let receipt = self.wake().await.unwrap();
+        assert_eq!(receipt.state, DeliveryState::Submitted, "{}", receipt.note);
+        let submitted: Vec<String> =
+            self.log().into_iter().filter(|line| line.event == "submitted").map(|line| line.text).collect();
+        assert_eq!(submitted, [self.lane.text()], "{:?}", self.log());
+    }
+
+    /// Nobody can say that it arrived, and it did not.
+    async fn is_unknown(self) {
+        let error = self.wake().await.unwrap_err();
+        assert!(matches!(error, TransportError::Unknown(_)), "{error:?}");
+        assert_eq!(self.count("submitted"), 0, "{:?}", self.log());
+    }
+
+    /// It is refused, and no key was pressed.
+    async fn is_refused(self) {
+        let error = self.wake().await.unwrap_err();
+        assert!(matches!(error, TransportError::NotNow(_)), "{error:?}");
+        for event in ["submitted", "dialog-answered", "key-at-dialog", "ghost-accepted"] {
+            assert_eq!(self.count(event), 0, "{:?}", self.log());
+        }
+    }
+}
+
+fn on(when: When, after_ms: u64, what: What) -> Vec<Event> {
+    vec![Event { when, after_ms, what }]
+}
+
+#[tokio::test]
+async fn a_slash_command_that_was_wiped_is_not_taken_for_a_short_turn() {
+    for persona in ["codex", "generic"] {
+        let script = Script { wipe: true, ..Script::default() };
+        let Some(stage) = Stage::open(persona, script).await else { return };
+        stage.is_unknown().await;
+    }
+}
+
+#[tokio::test]
+async fn an_agent_that_begins_to_work_by_itself_has_not_taken_the_text_that_still_stands() {
+    let events = on(When::Key, 200, What::Turn(20_000));
+    let Some(stage) = Stage::open("codex", Script { swallow: 5, events, ..Script::default() }).await else {
+        return;
+    };
+    stage.is_unknown().await;
+}
+
+#[tokio::test]
+async fn a_lost_key_is_pressed_again_where_no_rule_says_which_line_is_the_composer() {
+    let Some(stage) = Stage::open("opencode", Script { swallow: 1, ..Script::default() }).await else {
+        return;
+    };
+    stage.arrives().await;
+}
+
+#[tokio::test]
+async fn words_that_already_stand_in_an_unread_composer_are_not_submitted_with_ours() {
+    let start = Start::Draft("y".into());
+    let Some(stage) = Stage::open("opencode", Script { start, ..Script::default() }).await else { return };
+    stage.is_refused().await;
+}
+
+#[tokio::test]
+async fn a_dialog_that_comes_up_behind_the_text_is_not_answered() {
+    for persona in ["claude-code", "codex", "gemini", "qwen", "hermes"] {
+        let events = on(When::Text, 150, What::Dialog("permission".into()));
+        let Some(stage) = Stage::open(persona, Script { events, ..Script::default() }).await else { return };
+        let error = stage.wake().await.unwrap_err();
+        assert!(matches!(error, TransportError::Unknown(_)), "{persona}: {error:?}");
+        assert_eq!(stage.count("dialog"), 1, "{persona}");
+        assert_eq!(stage.count("dialog-answered") + stage.count("key-at-dialog"), 0, "{:?}", stage.log());
+    }
+}
+
+#[tokio::test]
+async fn a_screen_that_no_rule_knows_gets_nothing_typed() {
+    for persona in ["claude-code", "codex", "opencode", "gemini", "qwen", "hermes", "generic"] {
+        let start = Start::Updated;
+        let Some(stage) = Stage::open(persona, Script { start, ..Script::default() }).await else { return };
+        assert!(matches!(stage.lane.probe().await, Presence::Unknown(_)), "{persona}");
+        stage.is_refused().await;
+    }
+}
+
+#[tokio::test]
+async fn a_window_that_was_made_narrower_is_read_line_by_line() {
+    // Its rule filled a row that tmux now takes for broken; the composer then stood in one line with it, and an old
+    // prompt further up was taken for the composer.
+    for persona in ["claude-code", "qwen"] {
+        let Some(stage) = Stage::open(persona, Script::default()).await else { return };
+        for (serial, columns) in [(2, 120), (3, 61), (4, 120), (5, 61)] {
+            let script = Script { serial, turn_ms: 10, ..Script::default() };
+            stage.lane.begin(&script, columns, 30).await;
+            stage.wake().await.unwrap();
+            let ours = |line: &Truth| line.event == "submitted" && line.text == stage.lane.text();
+            assert_eq!(stage.lane.truth(&script).iter().filter(|line| ours(line)).count(), 1, "{persona}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn two_agents_of_one_name_in_two_repositories_are_never_crossed() {
+    if !loop_testkit::require_tool("tmux", "-V") {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let server = Server {
+        env: Some(sandbox.env_text()),
+        config: Some("/dev/null".into()),
+        ..Server::at(sandbox.tmux_socket())
+    };
+    let fake = env!("CARGO_BIN_EXE_loop-fake-tui").as_ref();
+    let one = Lane::open(&sandbox, &server, fake, "claude-code", 0).await;
+    let mut two = Lane::open(&sandbox, &server, fake, "claude-code", 1).await;
+    assert_eq!(one.text(), two.text());
+    let script = Script { serial: 1, turn_ms: 20_000, ..Script::default() };
+    one.begin(&script, 120, 30).await;
+    two.begin(&script, 20, 30).await;
+    one.wake().await.unwrap();
+    let submitted = |lane: &Lane| lane.truth(&script).iter().filter(|line| line.event == "submitted").count();
+    assert_eq!((submitted(&one), submitted(&two)), (1, 0));
+    // Also where an old address leads to the other's window: the tags find its own.
+    two.take_address(&one);
+    two.wake().await.unwrap();
+    assert_eq!((submitted(&one), submitted(&two)), (1, 1));
+}
