@@ -17,6 +17,7 @@ pub(super) const ROW: TurnHooks = TurnHooks {
     form: Form::Settings(&["UserPromptSubmit", "Stop", "StopFailure", "Notification"]),
     file: ".claude/settings.local.json",
     shared: ".claude/settings.json",
+    awaited: true,
     home: Home::Worktree,
     once: None,
     heard,

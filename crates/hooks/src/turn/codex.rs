@@ -15,6 +15,7 @@ pub(super) const ROW: TurnHooks = TurnHooks {
     form: Form::Settings(&["UserPromptSubmit", "Stop", "PermissionRequest"]),
     file: ".codex/hooks.json",
     shared: ".codex/hooks.json",
+    awaited: true,
     home: Home::MainWorktree,
     once: Some(
         "Codex runs hooks only after a review: at its next start it asks (\"Hooks need review\"); press 2, then Enter, once",

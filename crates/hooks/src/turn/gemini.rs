@@ -14,6 +14,7 @@ pub(super) const ROW: TurnHooks = TurnHooks {
     form: Form::Settings(&["BeforeAgent", "AfterAgent", "Notification"]),
     file: ".gemini/settings.json",
     shared: ".gemini/settings.json",
+    awaited: true,
     home: Home::Worktree,
     once: None,
     heard,

@@ -17,6 +17,7 @@ pub(super) const ROW: TurnHooks = TurnHooks {
     ),
     file: "",
     shared: "",
+    awaited: true,
     home: Home::Worktree,
     once: None,
     heard,

@@ -35,6 +35,8 @@ pub struct TurnHooks {
     pub about: &'static str,
     /// What a person has to do once before they run.
     pub once: Option<&'static str>,
+    /// Whether the CLI waits for the hook's end.
+    pub awaited: bool,
     form: Form,
     file: &'static str,
     shared: &'static str,

@@ -15,6 +15,7 @@ pub(super) const ROW: TurnHooks = TurnHooks {
     form: Form::Plugin(include_str!("../../../../hooks/opencode-plugin.js")),
     file: ".opencode/plugins/loop.js",
     shared: ".opencode/plugins/loop.js",
+    awaited: false,
     home: Home::Worktree,
     once: None,
     heard,

@@ -14,6 +14,7 @@ pub(super) const ROW: TurnHooks = TurnHooks {
     form: Form::Settings(&["UserPromptSubmit", "Stop", "StopFailure", "Notification"]),
     file: ".qwen/settings.json",
     shared: ".qwen/settings.json",
+    awaited: true,
     home: Home::Worktree,
     once: None,
     heard,
