@@ -18,6 +18,7 @@ mod opening;
 mod output;
 mod people;
 mod presence;
+mod proving;
 mod registering;
 mod reopening;
 mod scribe;

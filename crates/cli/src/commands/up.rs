@@ -6,6 +6,7 @@ use loop_core::Config;
 use loop_core::config::Permissions;
 use loop_core::plain::plain;
 use loop_hooks::Proof;
+use loop_router::agent_environment;
 use loop_router::relay::remembered;
 use loop_router::steer::Steer;
 use loop_store::{LoopRow, NewLoop};
@@ -21,6 +22,7 @@ use crate::here::Here;
 use crate::launch::{Launched, Wanted, launch};
 use crate::output;
 use crate::people::only_people;
+use crate::proving::prove;
 use crate::telling;
 use crate::world::World;
 
@@ -186,6 +188,7 @@ pub(crate) async fn raise(
     let session = client.store.loop_row(&row.id).await?.and_then(|row| row.session);
     let session = session.filter(|_| agents.iter().any(|agent| agent.transport == "tmux"));
     let mut risks = risks(world, row, here, &config, &agents);
+    risks.extend(refused_commits(world, row, here, &config, &agents).await);
     risks.extend(telling::risks(world).await);
     Ok(Summary { id: row.id.clone(), router: addr, session, agents, risks })
 }
@@ -222,9 +225,6 @@ fn risks(world: &World, row: &LoopRow, here: &Here, config: &Config, agents: &[L
         risks.push(format!("limits hold it after {}", limits.join(", ")));
     }
     let repo = here.reader.repo();
-    if repo.config_string("commit.gpgsign").as_deref() == Some("true") {
-        risks.push("commits are signed here: a prompt for a passphrase stops an agent's commit".to_owned());
-    }
     if repo.git(&world.git_env).identity().is_err() {
         risks.push(
             "git knows no name and e-mail here, so no agent can commit: set user.name and user.email"
@@ -239,6 +239,28 @@ fn risks(world: &World, row: &LoopRow, here: &Here, config: &Config, agents: &[L
         );
     }
     risks
+}
+
+/// The agents whose commits would be refused, each with the mend: a trial is made for all of them side by side.
+async fn refused_commits(
+    world: &World,
+    row: &LoopRow,
+    here: &Here,
+    config: &Config,
+    agents: &[Launched],
+) -> Vec<String> {
+    let repo = here.reader.repo();
+    if repo.git(&world.git_env).identity().is_err() {
+        return Vec::new();
+    }
+    let committing = agents.iter().filter(|launched| launched.transport != "person");
+    let committing: Vec<_> = committing.filter_map(|launched| config.agent(&launched.agent)).collect();
+    let trials = committing.iter().map(|agent| (*agent, agent_environment(&row.id, agent, &world.agent_env())));
+    let proofs = prove(repo, config, trials.collect()).await;
+    let refused = committing.iter().zip(proofs).filter_map(|(agent, proof)| Some((agent, proof.err()?)));
+    refused
+        .map(|(agent, refused)| format!("{} cannot commit: {}: {}", agent.name, plain(&refused.says), refused.next))
+        .collect()
 }
 
 /// Raises every loop that was up, for example after a reboot.

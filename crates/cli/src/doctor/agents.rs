@@ -11,11 +11,12 @@ use loop_router::agent_environment;
 use loop_store::Store;
 use tokio::process::Command;
 
-use super::{Check, Report, commit, turn_hooks};
+use super::{Check, Report, turn_hooks};
 use crate::client::{Client, RouterLine};
 use crate::here::Here;
 use crate::launch::transport_of;
 use crate::presence::look;
+use crate::proving::{Proof, prove};
 use crate::skills::{self, Skill};
 use crate::world::World;
 
@@ -35,9 +36,13 @@ pub(super) async fn agents(
     report: &mut Report,
 ) {
     let client = store.map(|store| Client { store, router, kinds: world.settings.kinds.clone() });
-    let mut trials: Vec<(Environment, commit::Trial)> = Vec::new();
+    let id = here.row.as_ref().map_or("", |row| row.id.as_str());
+    let environment = |agent: &Agent| agent_environment(id, agent, &world.agent_env());
+    let committing = config.agents.iter().filter(|agent| transport_of(agent, tmux) != "person");
+    let trials = committing.map(|agent| (agent, environment(agent))).collect();
+    let mut proofs = prove(here.reader.repo(), config, trials).await.into_iter();
     for agent in &config.agents {
-        let env = agent_environment("", agent, &world.env);
+        let env = environment(agent);
         if transport_of(agent, tmux) == "person" {
             report.add(match world.tell.is_empty() {
                 false => Check::ok(agent.name.as_str(), "a person, told by your `tell:`"),
@@ -61,15 +66,17 @@ pub(super) async fn agents(
         if let Some(client) = &client {
             report.add(session(world, client, here, config, agent).await);
         }
-        // A hanging signature would hang for every agent alike.
-        let known = trials.iter().find(|(tried, _)| *tried == env).map(|(_, result)| result.clone());
-        let result = known.unwrap_or_else(|| commit::trial(here.reader.repo(), &env));
-        trials.push((env, result.clone()));
-        let what = format!("{} commits", agent.name);
-        report.add(match result {
-            Ok(says) => Check::ok(what, format!("{says}, with its environment")),
-            Err((says, next)) => Check::not_ok(what, says, next),
-        });
+        if let Some(proof) = proofs.next() {
+            report.add(commits(agent, proof));
+        }
+    }
+}
+
+fn commits(agent: &Agent, proof: Proof) -> Check {
+    let what = format!("{} commits", agent.name);
+    match proof {
+        Ok(says) => Check::ok(what, format!("{says}, with its environment")),
+        Err(refused) => Check::not_ok(what, refused.says, refused.next),
     }
 }
 

@@ -1,7 +1,6 @@
 //! Proving, by doing, that each piece works here: one check after the other, each bounded in time.
 
 mod agents;
-mod commit;
 mod repository;
 mod service;
 mod turn_hooks;
