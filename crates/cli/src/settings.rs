@@ -51,6 +51,8 @@ pub(crate) struct Timings {
     wait: Option<Seconds>,
     /// The pause after the first failed try to wake.
     retry: Option<Seconds>,
+    /// How long after the end of a usage limit the agent is looked at and woken.
+    limit: Option<Seconds>,
 }
 
 impl Timings {
@@ -67,6 +69,7 @@ impl Timings {
         set(&mut options.ask_patience, self.ask);
         set(&mut options.wait_patience, self.wait);
         set(&mut options.first_pause, self.retry);
+        set(&mut options.limit_margin, self.limit);
     }
 }
 

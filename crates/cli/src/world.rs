@@ -155,6 +155,7 @@ impl World {
         options.kinds = self.settings.kinds.clone();
         options.tell = self.tell.clone();
         options.tmux = self.tmux();
+        options.time_zone = jiff::tz::TimeZone::system();
         self.settings.timings.apply(&mut options);
         if let Some(port) = self.settings.port {
             options.listen = SocketAddr::new(options.listen.ip(), port);

@@ -7,33 +7,43 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use jiff::Timestamp;
-use loop_core::DeliveryState;
+use jiff::{SignedDuration, Timestamp};
 use loop_core::decide::Decision;
+use loop_core::settle::{Settling, Verdict, started};
+use loop_core::{Config, DeliveryState};
 use loop_store::{Delivery, LoopRow, Severity, StoreError};
 use loop_transport::{Finished, Presence};
 use tokio::time::Instant;
 
 use crate::courier::describe;
 use crate::desk::Desk;
-use crate::facts::{LAST_LINES, LIMITED, NOT_MISSED, OUTPUT};
+use crate::facts::{LAST_LINES, NOT_MISSED, OUTPUT};
+use crate::limits::{Outlook, met};
 use crate::reading::Reader;
 use crate::relay::{Notice, Relayed};
 use crate::session::Reached;
+use crate::witness::Sighting;
 
 /// As many of an agent's last lines are shown when it stopped without a section, and as many characters of them.
 const LINES: usize = 5;
 const CHARACTERS: usize = 400;
 
+/// An agent that works is looked at so many times more rarely than one that may have finished.
+const BUSY: u32 = 3;
+
 /// What was seen of one delivery so far.
 #[derive(Default)]
 struct Watch {
-    /// Since when the agent has stood still; `None`: it works.
-    still_since: Option<Instant>,
+    /// How the agent's witnesses stand to each other; `None`: not looked yet.
+    settling: Option<Settling>,
+    /// When it was looked at last.
+    looked: Option<Instant>,
+    /// Whether it was seen at work then.
+    busy: bool,
+    /// Since when the agent is gone.
+    gone_since: Option<Instant>,
     /// Since when it has asked something.
     asks_since: Option<Instant>,
-    /// Whether it met a usage limit since it was woken.
-    limited: bool,
     /// Whether what a person must do stands with the delivery.
     remarked: bool,
 }
@@ -42,15 +52,11 @@ impl Desk {
     /// Looks at every delivery that is out, until the router stops.
     pub(crate) async fn attend(self: Arc<Self>) {
         let mut watches: HashMap<String, Watch> = HashMap::new();
-        let mut last = Instant::now();
         loop {
             tokio::select! {
                 () = tokio::time::sleep(self.options.look) => {}
                 () = self.stop.cancelled() => return,
             }
-            // A machine that slept has not worked.
-            let passed = last.elapsed().min(self.options.look * 3);
-            last = Instant::now();
             let open = match self.store.open_deliveries(None).await {
                 Ok(open) => open,
                 Err(error) => {
@@ -63,6 +69,7 @@ impl Desk {
                 open.iter()
                     .any(|delivery| delivery.id == id && !matches!(delivery.state, DeliveryState::Submitted))
             });
+            self.watchers.keep(|loop_id| open.iter().any(|delivery| delivery.loop_id == loop_id)).await;
             // Side by side: an agent that is slow to look at must not hide the others.
             let mut looks: FuturesUnordered<_> = open
                 .into_iter()
@@ -71,7 +78,7 @@ impl Desk {
                     let mut watch = watches.remove(&delivery.id).unwrap_or_default();
                     let desk = &self;
                     async move {
-                        if let Err(error) = desk.look_after(&delivery, &mut watch, passed).await {
+                        if let Err(error) = desk.look_after(&delivery, &mut watch).await {
                             tracing::error!(delivery = delivery.id, %error, "the ledger cannot be read");
                         }
                         (delivery.id, watch)
@@ -84,78 +91,166 @@ impl Desk {
         }
     }
 
-    async fn look_after(
-        &self,
-        delivery: &Delivery,
-        watch: &mut Watch,
-        passed: Duration,
-    ) -> Result<(), StoreError> {
+    async fn look_after(&self, delivery: &Delivery, watch: &mut Watch) -> Result<(), StoreError> {
+        let pause = if watch.busy { self.options.look * BUSY } else { Duration::ZERO };
+        // Half a look early is not too early: looks take time.
+        if watch.looked.is_some_and(|looked| looked.elapsed() + self.options.look / 2 < pause) {
+            return Ok(());
+        }
+        // A machine that slept has not worked.
+        let passed = watch.looked.map_or(self.options.look, |looked| looked.elapsed());
+        let passed = passed.min(self.options.look * BUSY * 2);
+        watch.looked = Some(Instant::now());
+        watch.busy = false;
         let Some(row) = self.store.loop_row(&delivery.loop_id).await? else { return Ok(()) };
         // What a person stopped is not looked for; it is seen to when they go on.
         if !row.up || row.paused.is_some() {
-            watch.still_since = None;
+            watch.settling = None;
             return Ok(());
         }
         let Ok(config) = self.config_of(&row) else { return Ok(()) };
-        let (presence, reached) = match self.reach(&row, &config, &delivery.agent).await? {
-            Ok(reached) => (self.probe(&reached).await, Some(reached)),
-            Err(why) => (Ok(Presence::Gone(why)), None),
+        let (sighting, reached) = match self.reach(&row, &config, &delivery.agent).await? {
+            Ok(reached) => (self.sight(&row, &reached).await?, Some(reached)),
+            Err(why) => (Ok(Sighting::gone(why)), None),
         };
-        let presence = match presence {
-            Ok(presence) => presence,
+        let sighting = match sighting {
+            Ok(sighting) => sighting,
             Err(error) => {
                 tracing::debug!(delivery = delivery.id, %error, "the agent cannot be looked at");
                 return Ok(());
             }
         };
+        if let Some(reached) = &reached
+            && self.has_started(&row, delivery, reached, &sighting).await?
+        {
+            // It may be over already; the ledger says first that it began.
+            watch.settling.get_or_insert_with(|| self.settling(delivery));
+        }
+        self.weigh(&row, &config, delivery, watch, sighting, reached, passed).await
+    }
+
+    /// A delivery's agent, to be watched until it has settled.
+    fn settling(&self, delivery: &Delivery) -> Settling {
+        let quiet = SignedDuration::try_from(self.options.quiet).unwrap_or(SignedDuration::MAX);
+        let woken = delivery.typed_at.or(delivery.submitted_at).unwrap_or(delivery.updated_at);
+        Settling::new(quiet).woken(woken)
+    }
+
+    /// Writes down that the turn began, once the agent's own side says so, and in which conversation.
+    async fn has_started(
+        &self,
+        row: &LoopRow,
+        delivery: &Delivery,
+        reached: &Reached,
+        sighting: &Sighting,
+    ) -> Result<bool, StoreError> {
+        let Some(typed) = delivery.typed_at.or(delivery.submitted_at) else { return Ok(false) };
+        let text = reached.session.profile.wake_text(delivery.agent.as_str());
+        if delivery.state == DeliveryState::Started || !started(typed, &text, &sighting.sights()) {
+            return Ok(false);
+        }
+        self.move_on(&delivery.id, DeliveryState::Started, Some("by the agent's own records")).await?;
+        let told = sighting.signal.as_ref().and_then(|signal| signal.conversation.as_ref());
+        let read = sighting.records.as_ref().and_then(|records| records.conversation.as_ref());
+        if let Some(id) = told.or(read)
+            && reached.session.conversation.as_ref() != Some(id)
+            && let Some(mut session) = self.store.session(&row.id, &delivery.agent).await?
+        {
+            session.conversation = Some(id.clone());
+            self.store.put_session(&session).await?;
+        }
+        Ok(true)
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "one look, with all that it was made of")]
+    async fn weigh(
+        &self,
+        row: &LoopRow,
+        config: &Config,
+        delivery: &Delivery,
+        watch: &mut Watch,
+        sighting: Sighting,
+        reached: Option<Reached>,
+        passed: Duration,
+    ) -> Result<(), StoreError> {
+        let now = Timestamp::now();
+        let settling = watch.settling.get_or_insert_with(|| self.settling(delivery));
+        let verdict = settling.see(now, &sighting.sights());
+        let presence = as_presence(&verdict, &sighting.presence);
         if !matches!(presence, Presence::Asks { .. }) {
             watch.asks_since = None;
         }
+        if !matches!(presence, Presence::Gone(_) | Presence::Shell(_)) {
+            watch.gone_since = None;
+        }
         self.remark(delivery, watch, &presence).await?;
         // Where nobody can tell when it has finished, it works until its section comes.
-        let is_blind = reached.as_ref().is_some_and(|reached| !reached.transport.tells_idle());
-        match &presence {
-            Presence::Idle if is_blind && delivery.state != DeliveryState::Unknown => {
-                let is_person = reached.as_ref().is_some_and(|reached| reached.transport.is_person());
-                if is_person { Ok(()) } else { self.works(delivery, passed).await }
-            }
-            Presence::Busy => {
-                watch.still_since = None;
-                self.works(delivery, passed).await
-            }
-            Presence::Starting | Presence::Unknown(_) | Presence::Unreachable(_) => {
-                watch.still_since = None;
-                Ok(())
-            }
-            Presence::Asks { says, .. } => {
-                watch.still_since = None;
+        let is_blind = reached.as_ref().is_some_and(|_| !sighting.can_settle());
+        if is_blind && sighting.presence == Presence::Idle && delivery.state != DeliveryState::Unknown {
+            let is_person = reached.as_ref().is_some_and(|reached| reached.transport.is_person());
+            return if is_person { Ok(()) } else { self.works(delivery, passed).await };
+        }
+        match (&presence, verdict) {
+            (Presence::Asks { says, .. }, _) => {
                 let since = *watch.asks_since.get_or_insert_with(Instant::now);
                 if since.elapsed() >= self.options.ask_patience {
                     let what = format!("asks {} {says}", delivery.id);
-                    self.tell_once(&row, "waiting", &what, &describe(&delivery.agent, &presence)).await?;
+                    self.tell_once(row, "waiting", &what, &describe(&delivery.agent, &presence)).await?;
                 }
                 Ok(())
             }
-            Presence::Limited(_) => {
-                watch.still_since = None;
-                watch.limited = true;
-                let what = format!("limited {}", delivery.id);
-                self.tell_once(&row, "waiting", &what, &describe(&delivery.agent, &presence)).await
-            }
-            Presence::Idle
-            | Presence::Waiting
-            | Presence::Draft(_)
-            | Presence::Gone(_)
-            | Presence::Shell(_) => {
-                let since = *watch.still_since.get_or_insert_with(Instant::now);
-                // A process that has ended is known to have, and a window that is gone twice is gone; a screen must
-                // stand still for a while.
+            (Presence::Limited(words), _) => self.limited(row, config, delivery, words).await,
+            (Presence::Gone(_) | Presence::Shell(_), _) => {
+                // A window that is gone twice is gone; a process that has ended is known to have.
+                let since = *watch.gone_since.get_or_insert_with(Instant::now);
                 let ended = reached.as_ref().is_some_and(|reached| reached.session.kind == "exec");
-                let is_gone = matches!(presence, Presence::Gone(_)) && since.elapsed() >= self.options.look;
-                if ended || is_gone || since.elapsed() >= self.options.quiet {
-                    watch.still_since = None;
-                    return self.settled(&row, delivery, &presence, reached, watch.limited).await;
+                if ended || since.elapsed() >= self.options.look {
+                    watch.settling = None;
+                    return self.settled(row, delivery, &presence, reached).await;
                 }
+                Ok(())
+            }
+            (_, Verdict::Working(_)) => {
+                watch.busy = true;
+                self.forget_limit(row, &delivery.agent).await?;
+                self.works(delivery, passed).await
+            }
+            (_, Verdict::Settled { .. }) => {
+                watch.settling = None;
+                self.settled(row, delivery, &presence, reached).await
+            }
+            // Each turn is a process of its own: where none runs, none works.
+            (_, Verdict::Quiet { .. })
+                if reached.as_ref().is_some_and(|reached| reached.session.kind == "exec") =>
+            {
+                watch.settling = None;
+                self.settled(row, delivery, &presence, reached).await
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The agent met a usage limit in the middle of its turn. All clocks stand still; after its end it is woken anew.
+    async fn limited(
+        &self,
+        row: &LoopRow,
+        config: &Config,
+        delivery: &Delivery,
+        words: &str,
+    ) -> Result<(), StoreError> {
+        let limited = self.note_limit(row, &delivery.agent, words).await?;
+        match self.outlook(row, config, &delivery.agent, &limited).await? {
+            Outlook::Wait => {
+                let text = format!(
+                    "{} ({})",
+                    describe(&delivery.agent, &Presence::Limited(words.to_owned())),
+                    self.ends(&limited)
+                );
+                self.tell_once(row, "waiting", &format!("limited {}", delivery.id), &text).await
+            }
+            Outlook::Over | Outlook::Given => {
+                self.move_on(&delivery.id, DeliveryState::Unanswered, Some(&met(&limited))).await?;
+                self.ring(&row.id, "limit");
                 Ok(())
             }
         }
@@ -195,7 +290,6 @@ impl Desk {
         delivery: &Delivery,
         presence: &Presence,
         mut reached: Option<Reached>,
-        limited: bool,
     ) -> Result<(), StoreError> {
         if let Some(reached) = &mut reached {
             self.keep_conversation(row, reached).await?;
@@ -239,9 +333,10 @@ impl Desk {
             self.bell.notify_waiters();
             return Ok(());
         }
+        let limited = self.store.witnessed(&row.id, &delivery.agent).await?.limited;
         let how = match presence {
             Presence::Gone(_) | Presence::Shell(_) => describe(&delivery.agent, presence),
-            _ if limited => LIMITED.to_owned(),
+            _ if let Some(limited) = &limited => met(limited),
             _ => {
                 let mut how = self.left_behind(row).await;
                 let run = self.finished(reached.as_ref()).await;
@@ -252,6 +347,7 @@ impl Desk {
                 if lines.is_empty() { how } else { format!("{how}{LAST_LINES}{lines}") }
             }
         };
+        self.forget_limit(row, &delivery.agent).await?;
         self.move_on(&delivery.id, DeliveryState::Unanswered, Some(&how)).await?;
         self.counters.unanswered.inc();
         let text = format!("{} settled without a section: {how}", delivery.agent);
@@ -313,6 +409,18 @@ impl Desk {
         self.store
             .incident(&loop_store::Incident::new(Timestamp::now(), severity, loop_id, what, detail))
             .await
+    }
+}
+
+/// What the witnesses together say, as the transport's look would: hook and records know of questions and limits that
+/// a screen does not show.
+fn as_presence(verdict: &Verdict, seen: &Presence) -> Presence {
+    match (verdict, seen) {
+        (_, Presence::Gone(_) | Presence::Shell(_)) => seen.clone(),
+        (Verdict::Asks { says, press }, _) => Presence::Asks { says: says.clone(), press: press.clone() },
+        (Verdict::Limited(words), _) => Presence::Limited(words.clone()),
+        (Verdict::Working(_), Presence::Idle) => Presence::Busy,
+        _ => seen.clone(),
     }
 }
 

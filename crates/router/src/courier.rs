@@ -18,9 +18,11 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
 use crate::desk::Desk;
+use crate::limits::Outlook;
 use crate::reading::CONFIG_FILE;
 use crate::relay::{Notice, Relayed};
 use crate::session::Reached;
+use crate::witness::{self, Sighting};
 
 /// How long a claim lasts: longer than any send, so that nobody else takes it meanwhile.
 const LEASE: Duration = Duration::from_secs(120);
@@ -85,6 +87,14 @@ impl Desk {
         };
         match self.probe(&reached).await {
             Ok(Presence::Idle | Presence::Waiting) => {}
+            Ok(Presence::Limited(words)) => {
+                let limited = self.note_limit(&row, &delivery.agent, &words).await?;
+                let presence = Presence::Limited(format!("{words} ({})", self.ends(&limited)));
+                match self.outlook(&row, &config, &delivery.agent, &limited).await? {
+                    Outlook::Over => reached.session.past_limit = true,
+                    Outlook::Wait | Outlook::Given => return self.not_now(&row, &delivery, &presence).await,
+                }
+            }
             // It may be our own text, left by a send that was cut off; the transport looks and finishes it.
             Ok(Presence::Draft(_)) if self.patience.may_try(&delivery.id, Instant::now()) => {}
             Ok(presence) => return self.not_now(&row, &delivery, &presence).await,
@@ -106,6 +116,23 @@ impl Desk {
         timeout(limit, reached.transport.probe(&reached.session)).await.unwrap_or_else(|_| {
             Err(TransportError::Failed(format!("a look at it took over {} s", limit.as_secs_f32())))
         })
+    }
+
+    /// Looks at an agent with all witnesses, within the same bounds.
+    pub(crate) async fn sight(
+        &self,
+        row: &LoopRow,
+        reached: &Reached,
+    ) -> Result<Result<Sighting, TransportError>, StoreError> {
+        let witnessed = self.store.witnessed(&row.id, &reached.session.agent).await?;
+        let watcher = self.watchers.of(&reached.session).await;
+        let mut watcher = watcher.lock().await;
+        let limit = self.options.send_limit;
+        let transport = reached.transport.as_ref();
+        let look = witness::look(transport, &reached.session, watcher.as_mut(), &witnessed, Timestamp::now());
+        Ok(timeout(limit, look).await.unwrap_or_else(|_| {
+            Err(TransportError::Failed(format!("a look at it took over {} s", limit.as_secs_f32())))
+        }))
     }
 
     /// The configuration that a person approved.
@@ -138,11 +165,10 @@ impl Desk {
         }
         let Ok(author) = self.reach(row, config, &turn.author).await? else { return Ok(None) };
         let settled = author.transport.is_person()
-            || author.transport.tells_idle()
-                && matches!(
-                    self.probe(&author).await,
-                    Ok(Presence::Idle | Presence::Gone(_) | Presence::Shell(_) | Presence::Waiting)
-                );
+            || self
+                .sight(row, &author)
+                .await?
+                .is_ok_and(|sighting| !matches!(sighting.presence, Presence::Draft(_)) && sighting.is_calm());
         Ok((!settled).then(|| format!("{} has not finished its turn yet", turn.author)))
     }
 
@@ -174,6 +200,8 @@ impl Desk {
             return self.store.release(&delivery.id).await;
         }
         let text = reached.session.profile.wake_text(delivery.agent.as_str());
+        // The next time that it is met it is a limit of its own.
+        self.forget_limit(row, &delivery.agent).await?;
         let wake = Wake { delivery_id: delivery.id.clone(), attempt: delivery.attempt, text };
         let pen = Pen { desk: self, delivery };
         let limit = self.options.send_limit;

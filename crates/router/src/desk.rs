@@ -16,6 +16,7 @@ use crate::patience::Patience;
 use crate::rendezvous::Place;
 use crate::seats::Seats;
 use crate::verify::Job;
+use crate::witness::Watchers;
 
 /// The router's desk: one per router, shared by all its tasks.
 pub struct Desk {
@@ -27,6 +28,8 @@ pub struct Desk {
     pub(crate) counters: Counters,
     pub(crate) rung: Rung,
     pub(crate) patience: Patience,
+    /// Who reads the agents' records.
+    pub(crate) watchers: Watchers,
     /// What the relay said about loops that it could not read, so that it says it once.
     pub(crate) complaints: Mutex<HashMap<String, String>>,
     /// Loops that are looked at again in a moment anyway.

@@ -18,6 +18,7 @@ mod desk;
 mod facts;
 mod http;
 pub mod key;
+mod limits;
 mod metrics;
 mod narrate;
 mod options;
@@ -33,6 +34,7 @@ pub mod tls;
 mod unread;
 mod verify;
 mod watch;
+pub mod witness;
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -138,6 +140,7 @@ impl Router {
             counters: metrics::Counters::default(),
             rung: desk::Rung::default(),
             patience: patience::Patience::default(),
+            watchers: witness::Watchers::default(),
             complaints: Mutex::default(),
             expected: Mutex::default(),
             verify_jobs,

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use jiff::tz::TimeZone;
 use loop_core::Profile;
 use loop_git::GitEnv;
 use loop_transport::tmux::Server;
@@ -53,6 +54,12 @@ pub struct Options {
     pub wait_patience: Duration,
     /// The pause after the first failed try to wake; each further one doubles it, up to 24 times this.
     pub first_pause: Duration,
+    /// How long after the end of a usage limit the agent is looked at and woken.
+    pub limit_margin: Duration,
+    /// How long a usage limit may last before the loop is held for a person.
+    pub limit_patience: Duration,
+    /// The time zone in which agents tell times of the day.
+    pub time_zone: TimeZone,
     /// The most that a transport may take to wake an agent; whether the text arrived is unknown then.
     pub send_limit: Duration,
     /// The most that a client may take for the head of its request.
@@ -87,6 +94,9 @@ impl Options {
             ask_patience: Duration::from_secs(60),
             wait_patience: Duration::from_secs(600),
             first_pause: Duration::from_secs(5),
+            limit_margin: Duration::from_secs(120),
+            limit_patience: Duration::from_secs(6 * 3600),
+            time_zone: TimeZone::UTC,
             send_limit: Duration::from_secs(100),
             header_limit: Duration::from_secs(10),
             verify_limit: Duration::from_secs(1800),

@@ -76,6 +76,7 @@ pub fn transport_session(
         outputs: state_dir.join("outputs").join(&row.id),
         git_dir: Some(row.common_dir.clone()),
         verify: config.verify.as_ref().map(|words| words.join(" ")),
+        past_limit: false,
     }
 }
 

@@ -74,6 +74,9 @@ impl Desk {
 
     /// Rings for every loop at which something may be new.
     async fn sweep(&self) {
+        if let Err(error) = self.unskip().await {
+            tracing::error!(%error, "usage limits cannot be read");
+        }
         let open = self.store.open_deliveries(None).await;
         match (self.store.loops(false).await, open) {
             (Ok(loops), Ok(open)) => {

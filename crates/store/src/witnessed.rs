@@ -116,6 +116,26 @@ impl Store {
         self.learn(loop_id, agent, "limited", json).await
     }
 
+    /// Returns every agent of a loop that has not ended with the usage limit that it has met.
+    ///
+    /// # Errors
+    /// Fails when the store cannot be read.
+    pub async fn limited(&self) -> Result<Vec<(String, Name, Limited)>, StoreError> {
+        let work = async {
+            let rows: Vec<SqliteRow> = sqlx::query(
+                "SELECT loop_id, agent, limited FROM witnessed JOIN loops ON loops.id = loop_id
+                 WHERE limited IS NOT NULL AND ended_at IS NULL",
+            )
+            .fetch_all(self.reader())
+            .await?;
+            let read = |row: &SqliteRow| -> sqlx::Result<(String, Name, Limited)> {
+                Ok((row.try_get("loop_id")?, columns::name(row, "agent")?, columns::json(row, "limited")?))
+            };
+            Ok(rows.iter().map(read).collect::<sqlx::Result<_>>()?)
+        };
+        self.settle("read the usage limits", work.await)
+    }
+
     async fn learn(
         &self,
         loop_id: &str,

@@ -87,6 +87,9 @@ pub struct Session {
     pub git_dir: Option<PathBuf>,
     /// The loop's verify command in one line, for launch flags that let the agent run it.
     pub verify: Option<String>,
+    /// Whether the usage limit that the agent may still show has ended: then it does not stand in the way, where the
+    /// composer is to be seen.
+    pub past_limit: bool,
 }
 
 impl Session {
@@ -106,6 +109,7 @@ impl Session {
             outputs: workdir.to_owned(),
             git_dir: None,
             verify: None,
+            past_limit: false,
         }
     }
 

@@ -10,7 +10,7 @@ use crate::config::tree::{Node, Source, Value, entry};
 const KEYS: [&str; 9] = ["format", "at", "table", "id", "updated", "unit", "folder", "only", "not"];
 
 /// Where a CLI records its conversations. `watch` reads them, never writes to them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Records {
     /// In what form.
@@ -78,7 +78,7 @@ impl RecordsFormat {
 }
 
 /// What a column with a time counts since 1970 in UTC, or that it is text.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TimeUnit {
     /// Milliseconds.

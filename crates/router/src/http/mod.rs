@@ -5,6 +5,7 @@ mod events;
 mod guard;
 mod problem;
 mod serve;
+mod turn_hook;
 mod webhook;
 
 use std::sync::Arc;
@@ -48,6 +49,7 @@ pub(crate) fn service(desk: Arc<Desk>) -> axum::Router {
         .route("/api/loops/{id}/{command}", post(api::steering))
         .route("/api/sessions", get(api::sessions).post(api::put_session))
         .route("/api/sessions/{id}/{agent}", delete(api::forget_session))
+        .route("/api/turn-hook", post(turn_hook::turn_hook))
         .route("/api/router/stop", post(api::stop))
         .layer(TimeoutLayer::with_status_code(StatusCode::REQUEST_TIMEOUT, Duration::from_secs(30)));
     let unbounded = axum::Router::new()

@@ -115,7 +115,7 @@ fn eye(session: &Session) -> Eye<'_> {
     let argv = session.command.as_ref().unwrap_or(&session.profile.start);
     let program = argv.first();
     let programs = program.map(|program| names(program, &session.env, &session.workdir)).unwrap_or_default();
-    Eye::new(&session.profile, programs)
+    Eye::new(&session.profile, programs).past_limit(session.past_limit)
 }
 
 #[async_trait]

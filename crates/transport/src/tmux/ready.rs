@@ -36,6 +36,8 @@ pub(crate) struct Eye<'a> {
     signs: Option<CompiledSigns>,
     /// Names under which the agent's own program may run.
     programs: Vec<String>,
+    /// Whether a usage limit that is still shown has ended.
+    past_limit: bool,
 }
 
 /// What one look at a window gave.
@@ -50,7 +52,14 @@ pub(crate) struct Seen {
 
 impl<'a> Eye<'a> {
     pub(crate) fn new(profile: &'a Profile, programs: Vec<String>) -> Self {
-        Self { profile, signs: CompiledSigns::new(&profile.signs).ok(), programs }
+        Self { profile, signs: CompiledSigns::new(&profile.signs).ok(), programs, past_limit: false }
+    }
+
+    /// Looks past a usage limit that has ended, where the composer is to be seen: its words stand there until the
+    /// agent works again.
+    pub(crate) fn past_limit(mut self, is_past: bool) -> Self {
+        self.past_limit = is_past;
+        self
     }
 
     /// Looks once.
@@ -76,7 +85,11 @@ impl<'a> Eye<'a> {
         match &look.state {
             LookState::Busy => Presence::Busy,
             LookState::Asks { says, press } => Presence::Asks { says: says.clone(), press: press.clone() },
-            LookState::Limited(until) => Presence::Limited(until.clone()),
+            LookState::Limited(_) if self.past_limit && draft == Some("") => Presence::Idle,
+            LookState::Limited(until) if !self.past_limit || draft.is_none() => {
+                Presence::Limited(until.clone())
+            }
+            LookState::Limited(_) => Presence::Draft(draft.unwrap_or_default().to_owned()),
             // Some CLIs are known to be ready only as long as their composer is empty.
             LookState::Idle | LookState::Unknown if draft.is_some_and(|draft| !draft.is_empty()) => {
                 Presence::Draft(draft.unwrap_or_default().to_owned())
