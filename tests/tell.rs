@@ -112,7 +112,10 @@ fn every_channel_is_tried_by_hand_and_says_what_became_of_it() {
     assert!(!shown.contains("hunter2") && shown.contains("slack    failed: "), "{shown}");
     // What cannot work is refused with file and key, also where the file is no YAML at all.
     for (text, words) in [
-        (both.replace("https://127.0.0.1:1", "http://h.example"), "`tell.slack.url` must begin with https://"),
+        (
+            both.replace("https://127.0.0.1:1", "http://h.example"),
+            "`tell.slack.url` must begin with https://",
+        ),
         (both.replace("{url:", "{ulr:"), "`tell.slack.url` is missing"),
         (both.replace("hunter2'}", "hunter2"), "config.yaml"),
         (both.replace("tell: {", "tell: {pager: 1, "), "`tell.pager` is no channel; known: command, desktop"),

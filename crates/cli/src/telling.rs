@@ -44,7 +44,9 @@ pub(crate) async fn risks(world: &World) -> Vec<String> {
     }
     for (file, mode) in open_to_others(world) {
         let file = file.display();
-        risks.push(format!("{file} holds secrets and can be read by others (mode {mode:o}): chmod 600 {file}"));
+        risks.push(format!(
+            "{file} holds secrets and can be read by others (mode {mode:o}): chmod 600 {file}"
+        ));
     }
     risks
 }

@@ -174,6 +174,14 @@ impl Settling {
         self
     }
 
+    /// For an agent whose screen is known to have stood still since `at`, before anybody looked.
+    #[must_use]
+    pub fn still_since(mut self, at: Timestamp) -> Self {
+        self.active = self.woken.max(Some(at));
+        self.idle = Some(at);
+        self
+    }
+
     /// Says how the agent stands by what is seen `now`.
     pub fn see(&mut self, now: Timestamp, sights: &Sights<'_>) -> Verdict {
         self.remember(now, sights);

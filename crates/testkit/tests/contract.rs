@@ -40,20 +40,12 @@ struct Fake {
 fn session(kind: &str, sandbox: &Sandbox, command: Option<Vec<String>>) -> Session {
     let workdir = sandbox.root().join("work");
     fs::create_dir_all(&workdir).unwrap();
+    let profile = loop_core::profile::builtin("scripted").unwrap();
     Session {
-        loop_id: "loop-1".to_owned(),
-        agent: Name::new("CC").unwrap(),
-        kind: kind.to_owned(),
-        address: serde_json::Value::Null,
-        workdir,
-        profile: loop_core::profile::builtin("scripted").unwrap(),
         command,
-        permissions: loop_core::config::Permissions::Edits,
         env: sandbox.env_text(),
-        conversation: None,
         outputs: sandbox.root().join("outputs"),
-        git_dir: None,
-        verify: None,
+        ..Session::new("loop-1", Name::new("CC").unwrap(), kind, profile, &workdir)
     }
 }
 

@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
+use jiff::Timestamp;
 use loop_core::config::{Fill, Permissions};
 use loop_core::{DeliveryState, Name, Profile};
 use serde::Serialize;
@@ -43,6 +44,12 @@ pub trait Transport: Send + Sync {
     /// agent counts as working until its section is committed.
     fn tells_idle(&self) -> bool {
         true
+    }
+
+    /// Since when what the agent shows has not changed; `None`: that is not known.
+    async fn still_since(&self, session: &Session) -> Result<Option<Timestamp>, TransportError> {
+        let _ = session;
+        Ok(None)
     }
 
     /// Whether a person is reached. Their time is their own, so that no limit counts it, and what they commit is the

@@ -2,6 +2,7 @@
 
 pub(crate) mod file;
 pub(crate) mod passed;
+pub(crate) mod settled;
 pub(crate) mod time;
 pub(crate) mod turn;
 

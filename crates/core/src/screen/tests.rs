@@ -323,7 +323,11 @@ fn quoted_counts_for_nothing(
             reply.extend([String::new(), "  And that is all.".to_owned()]);
             let screen = idle_after(&reply);
             let look = look(&builtin(kind).unwrap(), &screen);
-            assert_eq!((look.state, look.composer.as_deref()), (LookState::Idle, Some("")), "{file}: {screen:#?}");
+            assert_eq!(
+                (look.state, look.composer.as_deref()),
+                (LookState::Idle, Some("")),
+                "{file}: {screen:#?}"
+            );
         }
     }
 }

@@ -100,19 +100,11 @@ impl Stage {
         let ready = server.wait_ready(&pane, &profile, &argv[0], repo.path(), LONG).await;
         let options = Options { tmux: server.clone(), ..Options::new(sandbox.root().join("locks")) };
         let session = Session {
-            loop_id: words("loop-1"),
-            agent: name,
-            kind: words("tmux"),
             address: serde_json::json!({"pane": pane}),
-            workdir: repo.path().to_owned(),
-            profile,
             command: Some(argv),
-            permissions: loop_core::config::Permissions::Edits,
             env: sandbox.env_text(),
-            conversation: None,
             outputs: sandbox.root().join("outputs"),
-            git_dir: None,
-            verify: None,
+            ..Session::new("loop-1", name, "tmux", profile, repo.path())
         };
         let transport = loop_transport::open("tmux", &options).unwrap();
         Some(Self { sandbox, repo, server, transport, session, pane, ready, log })

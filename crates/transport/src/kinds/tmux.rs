@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, sleep};
 
@@ -193,5 +194,13 @@ impl Transport for Tmux {
         let window = self.window(session)?;
         let pane = window.pane().await?.map_err(TransportError::NotNow)?;
         window.server.last_lines(&pane.id).await.map_err(|error| trouble(&error))
+    }
+
+    async fn still_since(&self, session: &Session) -> Result<Option<Timestamp>, TransportError> {
+        let window = self.window(session)?;
+        let Ok(pane) = window.pane().await? else { return Ok(None) };
+        let ask = ["display-message", "-p", "-t", pane.id.as_str(), "#{window_activity}"];
+        let answer = window.server.tmux(&ask).await.map_err(|error| trouble(&error))?;
+        Ok(answer.trim().parse().ok().and_then(|second| Timestamp::from_second(second).ok()))
     }
 }
