@@ -82,6 +82,7 @@ pub(crate) mod testing {
             outputs: std::env::temp_dir(),
             git_dir: None,
             verify: None,
+            past_limit: false,
         }
     }
 }
