@@ -97,6 +97,10 @@ fn recorded() -> Vec<(&'static str, &'static str, LookState, Option<&'static str
         ("codex", "busy-draft", Busy, Some("queued words")),
         ("codex", "queued", Busy, Some("")),
         ("codex", "limit", Limited(until.to_owned()), Some("")),
+        ("hermes", "idle", Idle, Some("")),
+        ("hermes", "draft", Idle, Some("a draft")),
+        ("hermes", "busy", Busy, Some("")),
+        ("hermes", "permission", asks("asks for a permission"), None),
         ("codex", "update", asks("asks whether to update itself"), None),
         ("codex", "resume-folder", asks("asks in which folder to go on"), None),
         ("codex", "login", asks("asks to sign in"), None),
@@ -150,6 +154,7 @@ fn idle_after(kind: &str, reply: &[String]) -> Screen {
                 "  ← for agents · ? for shortcuts",
             ],
         ),
+        "hermes" => ("host", vec!["", " ⚕ stub-model │ 5/200K", &border, "❯", &border]),
         _ => ("CC", vec!["", "❯"]),
     };
     let said = reply.iter().map(String::as_str);
