@@ -65,7 +65,7 @@ fn a_request_that_it_gave_up_is_a_limit() {
     assert_eq!(refused(""), Limited(says.to_owned()));
 }
 
-/// The spinner is a dot in some of its frames.
+/// The spinner is one dot to three where the terminal is not known for more.
 #[test]
 fn every_spinner_is_one() {
     for line in
