@@ -235,7 +235,7 @@ const CASES: &[Case] = &[
         name: "a screen that flickers to busy never settles",
         signal: |_| None,
         records: |_| None,
-        screen: |second| Some(if second as u32 % 14 == 0 { Seen::Busy } else { Seen::Idle }),
+        screen: |second| Some(if (second as u32).is_multiple_of(14) { Seen::Busy } else { Seen::Idle }),
         settled: NEVER,
     },
     Case {

@@ -156,7 +156,7 @@ impl Script {
         };
         let (_, truth) = self.truth(now - lag);
         let changed = self.writes.iter().copied().rfind(|at| at + lag <= now).unwrap_or(-30.0);
-        if records == Records::Locked && (now as u32 / 10) % 2 == 1 {
+        if records == Records::Locked && !(now as u32 / 10).is_multiple_of(2) {
             return Some(recorded(RecordState::Unreadable("locked".to_owned()), changed));
         }
         let state = match truth {
