@@ -35,13 +35,18 @@ impl Stage {
     }
 
     async fn wake(&self) -> Result<Receipt, TransportError> {
-        // A wake is for an agent that has come to rest.
-        loop_testkit::eventually_async("rest", std::time::Duration::from_secs(20), || async {
-            match self.lane.probe().await {
-                Presence::Starting => Err("starting".to_owned()),
-                _ => Ok(()),
-            }
-        })
+        // A window that was just resized comes to rest first.
+        loop_testkit::eventually_async(
+            "the same state twice",
+            std::time::Duration::from_secs(20),
+            || async {
+                let before = self.lane.probe().await;
+                tokio::time::sleep(std::time::Duration::from_millis(400)).await;
+                let after = self.lane.probe().await;
+                let rests = before == after && after != Presence::Starting;
+                if rests { Ok(()) } else { Err(format!("{before:?}, then {after:?}")) }
+            },
+        )
         .await;
         self.lane.wake().await
     }
@@ -91,6 +96,21 @@ async fn a_slash_command_that_was_wiped_is_not_taken_for_a_short_turn() {
         let Some(stage) = Stage::open(persona, script).await else { return };
         stage.is_unknown().await;
     }
+}
+
+#[tokio::test]
+async fn an_old_prompt_that_comes_back_into_sight_is_no_proof() {
+    let Some(mut stage) = Stage::open("hermes", Script { turn_ms: 10, ..Script::default() }).await else {
+        return;
+    };
+    for serial in 2..8 {
+        // As long as it takes to be seen working, and then the window is full of prompts.
+        stage.lane.begin(&Script { serial, turn_ms: 400, ..Script::default() }, 20, 12).await;
+        stage.wake().await.unwrap();
+    }
+    stage.script = Script { serial: 9, wipe: true, ..Script::default() };
+    stage.lane.begin(&stage.script, 20, 12).await;
+    stage.is_unknown().await;
 }
 
 #[tokio::test]

@@ -45,8 +45,9 @@ pub(crate) async fn send(
     text: &str,
     progress: &dyn Progress,
 ) -> Result<Sent, TransportError> {
-    let mut sender = Sender { server, eye, pane, check, text, blind: None };
+    let mut sender = Sender { server, eye, pane, check, text, blind: None, told: None };
     if let Speak::Put(before) = sender.may_speak().await? {
+        sender.told = Some(echoes(&before.screen, text));
         if eye.profile.signs.composer.is_none() {
             sender.blind = Some(Blind::new(&before.screen, text));
         }
@@ -66,6 +67,9 @@ struct Sender<'a> {
     text: &'a str,
     /// Where the profile does not say which line is the composer.
     blind: Option<Blind>,
+    /// How often our text stood on the screen before it was put in. Counted then, because a composer that is empty
+    /// again leaves room for an older prompt.
+    told: Option<usize>,
 }
 
 impl Sender<'_> {
@@ -258,7 +262,6 @@ impl Sender<'_> {
     /// What the key did; `None`: nothing, our text still stands there. `before` is what was seen when it was pressed.
     async fn effect(&self, before: &Seen) -> Result<Option<Sent>, TransportError> {
         let start = Instant::now();
-        let told_before = echoes(&before.screen, self.text);
         let mut empty_since = None;
         loop {
             sleep(PAUSE).await;
@@ -266,8 +269,9 @@ impl Sender<'_> {
             let held = self.holds(&seen);
             // Our text has left the composer, and stands among what the agent was told.
             // Where nobody says which line is the composer, ours may only have moved.
-            let is_told =
-                held != Holds::Ours && self.blind.is_none() && echoes(&seen.screen, self.text) >= told_before;
+            let is_told = held != Holds::Ours
+                && self.blind.is_none()
+                && self.told.is_some_and(|before| echoes(&seen.screen, self.text) > before);
             if held != Holds::Nothing {
                 empty_since = None;
             }

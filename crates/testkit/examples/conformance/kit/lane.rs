@@ -120,16 +120,21 @@ impl Lane {
     pub(crate) async fn begin(&self, script: &Script, columns: u64, rows: u64) {
         let (columns, rows) = (columns.to_string(), rows.to_string());
         self.tmux(&["resize-window", "-t", self.pane.as_str(), "-x", &columns, "-y", &rows]).await;
-        let alive = self.server.pane(&self.pane).await.is_ok_and(|pane| !pane.dead && pane.command != "sh");
         let new = self.script.with_extension("new");
         std::fs::write(&new, serde_json::to_string(script).expect("plain data")).expect("a script");
         std::fs::rename(&new, &self.script).expect("a script");
-        if !alive {
-            self.server.respawn(&self.pane, &self.window).await.expect("the window again");
-        }
-        let deadline = Instant::now() + Duration::from_secs(20);
+        let deadline = Instant::now() + Duration::from_secs(30);
+        let mut looks = 0_u32;
         while !self.truth(script).iter().any(|line| line.event == "begin") {
-            assert!(Instant::now() < deadline, "the fake {} does not read its script", self.persona);
+            // It may end, or become a shell, also behind the first look.
+            if looks.is_multiple_of(100)
+                && !self.server.pane(&self.pane).await.is_ok_and(|pane| !pane.dead && pane.command != "sh")
+            {
+                self.server.respawn(&self.pane, &self.window).await.expect("the window again");
+            }
+            looks += 1;
+            let late = Instant::now() >= deadline;
+            assert!(!late, "the fake {} does not read its script:\n{}", self.persona, self.screen().await);
             sleep(Duration::from_millis(10)).await;
         }
     }
@@ -220,6 +225,7 @@ impl Lane {
         self.transport.wake(&self.session, &wake, &NoProgress).await
     }
 
+    #[cfg(test)]
     pub(crate) async fn probe(&self) -> Presence {
         self.transport.probe(&self.session).await.unwrap_or_else(|error| Presence::Unknown(error.to_string()))
     }

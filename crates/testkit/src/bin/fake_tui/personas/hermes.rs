@@ -1,6 +1,6 @@
 //! Hermes's classic CLI: Enter while it works interrupts.
 
-use loop_testkit::terminal::{wrap, wrap_words};
+use loop_testkit::terminal::{cut, wrap, wrap_words};
 
 use super::{Dialog, Early, Persona, WhileBusy};
 use crate::input::Timing;
@@ -9,7 +9,7 @@ use crate::paint::{Picture, View, dim};
 pub(super) const PERSONA: Persona = Persona {
     name: "hermes",
     about: "Hermes: Enter while it works interrupts",
-    timing: Timing { close_ms: 0, letters: 1, after_letters_ms: (0, 0), after_paste_ms: (0, 60) },
+    timing: Timing { close_ms: 0, letters: 1, after_letters_ms: (0, 0), after_paste_ms: (0, 700) },
     while_busy: WhileBusy::Interrupts,
     tab_submits: false,
     early: Early::Lost,
@@ -18,16 +18,24 @@ pub(super) const PERSONA: Persona = Persona {
     hides_cursor: false,
     dialogs: &[Dialog {
         name: "permission",
-        recorded: "title: ⚠ hermes\n\
-            ⚠  Dangerous command\n\
-            \n\
-            \u{20}  rm -rf build\n\
-            \n\
-            ❯ 1. Allow once\n\
-            \u{20} 2. Allow for this session\n\
-            \u{20} 3. Deny\n",
+        recorded: "title: host\n\
+            ╭──────────────────────────────────────────────────╮\n\
+            │ ⚠ Dangerous command                              │\n\
+            │                                                  │\n\
+            │ rm -rf build                                     │\n\
+            │                                                  │\n\
+            │ ❯ 1. Allow once                                  │\n\
+            │   2. Allow for this session                      │\n\
+            │   3. Add to permanent allowlist                  │\n\
+            │   4. Deny                                        │\n\
+            ╰──────────────────────────────────────────────────╯\n\
+            \n  ↑/↓ to select, Enter to confirm  (57s)\n \
+            ⚕ stub-model │ 5/200K │ [░░░░░░░░░░] 0% │ 47s\n\
+            ────────────────────────────────────────────────────\n\
+            ⚠ ❯\n\
+            ────────────────────────────────────────────────────\n",
         enter_leaves: false,
-        hotkeys: "123oasd",
+        hotkeys: "1234",
     }],
     draw,
     starting: |_| Picture::default(),
@@ -40,15 +48,24 @@ fn draw(view: &View<'_>) -> Picture {
         above.extend(wrap_words(&format!("{mark} {text}"), view.columns, "  "));
         above.push(String::new());
     }
+    let rule = "─".repeat(view.columns);
     let mut below = Vec::new();
     if view.is_busy {
-        let face = ["(•_•)", "(◕‿◕)", "(⌐■_■)"][view.frame(9) / 3];
-        below.push(format!("  {face} pondering... ({}s)", view.worked.as_secs()));
+        below.extend([format!("  💻 sleep 5  (  {:.1}s)", view.worked.as_secs_f32()), String::new()]);
     }
+    below.push(cut(
+        &format!(" ⚕ stub-model │ 5/200K │ [░░░░░░░░░░] 0% │ {}s", view.worked.as_secs()),
+        view.columns,
+    ));
+    below.push(rule.clone());
+    let mark = if view.is_busy { "⚕ ❯" } else { "❯" };
     below.extend(match (view.composer, view.ghost) {
-        ("", Some(ghost)) => vec![format!("❯ {}", dim(ghost))],
-        (text, _) => wrap(&format!("❯ {text}"), view.columns, "  "),
+        ("", _) if view.is_busy => {
+            vec![cut(&format!("{mark} {}", dim("msg=interrupt · /queue · /bg · /steer")), view.columns)]
+        }
+        ("", Some(ghost)) => vec![format!("{mark} {}", dim(ghost))],
+        (text, _) => wrap(&format!("{mark} {text}"), view.columns, "  "),
     });
-    let mark = if view.is_busy { "⏳" } else { "⚕" };
-    Picture { title: Some(format!("{mark} hermes")), above, below, at_the_end: false }
+    below.push(rule);
+    Picture { title: None, above, below, at_the_end: false }
 }

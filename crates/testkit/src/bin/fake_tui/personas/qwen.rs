@@ -35,8 +35,10 @@ pub(super) const PERSONA: Persona = Persona {
     }],
     draw,
     starting: |view| {
-        let mut below = vec!["  ⠋ Initializing...".to_owned()];
-        below.extend(composer(view));
+        // Its footer tells, below a composer that looks as ever.
+        let mut below = composer(view);
+        below.pop();
+        below.push("  ⠋ Initializing...".to_owned());
         Picture { title: Some("Qwen - the-parser".to_owned()), below, ..Picture::default() }
     },
 };
