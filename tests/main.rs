@@ -6,16 +6,19 @@
 
 mod bad_input;
 mod cast;
+mod conversations;
 mod crash;
 mod demo;
 mod handshake;
 mod headless;
 mod hookless;
+mod limits;
 mod lost_windows;
 mod neighbours;
 mod opening;
 mod person;
 mod real_agents;
+mod settled;
 mod stage;
 mod tell;
 mod this_repository;

@@ -255,11 +255,14 @@ async fn refused_commits(
     }
     let committing = agents.iter().filter(|launched| launched.transport != "person");
     let committing: Vec<_> = committing.filter_map(|launched| config.agent(&launched.agent)).collect();
-    let trials = committing.iter().map(|agent| (*agent, agent_environment(&row.id, agent, &world.agent_env())));
+    let trials =
+        committing.iter().map(|agent| (*agent, agent_environment(&row.id, agent, &world.agent_env())));
     let proofs = prove(repo, config, trials.collect()).await;
     let refused = committing.iter().zip(proofs).filter_map(|(agent, proof)| Some((agent, proof.err()?)));
     refused
-        .map(|(agent, refused)| format!("{} cannot commit: {}: {}", agent.name, plain(&refused.says), refused.next))
+        .map(|(agent, refused)| {
+            format!("{} cannot commit: {}: {}", agent.name, plain(&refused.says), refused.next)
+        })
         .collect()
 }
 
