@@ -112,6 +112,9 @@ pub(crate) fn explain(kind: &Kind) -> String {
         if let Some(flags) = profile.permissions.get(level) {
             row(&format!("may {level}"), &shell_words::join(flags));
         }
+        for (variable, value) in profile.permission_env.get(level).into_iter().flatten() {
+            row(&format!("may {level}"), &format!("{variable}={value}"));
+        }
     }
     row("sandbox", &shell_words::join(&profile.sandbox));
     if let Some(records) = &profile.records {
@@ -123,7 +126,7 @@ pub(crate) fn explain(kind: &Kind) -> String {
     );
     row("answers", &profile.answers.join(", "));
     let signs = &profile.signs;
-    let expressions = [("composer", &signs.composer), ("goes on", &signs.wrapped)];
+    let expressions = [("composer", &signs.composer), ("edge", &signs.edge), ("goes on", &signs.wrapped)];
     for (what, expression) in expressions {
         row(what, expression.as_deref().unwrap_or_default());
     }

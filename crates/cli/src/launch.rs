@@ -1,5 +1,6 @@
 //! Giving every agent a session: a window of its own, or a headless run per turn.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use loop_core::config::Agent;
@@ -224,7 +225,7 @@ impl Launcher<'_> {
             session: session.to_owned(),
             name: agent.name.to_string(),
             argv: start.argv,
-            env: agent_environment(&self.row.id, agent, &self.world.agent_env()),
+            env: environment(self.world, self.row, self.config, agent),
             cwd: self.row.worktree.clone(),
             tags: Tags { loop_id: self.row.id.clone(), agent: agent.name.clone() },
         };
@@ -367,10 +368,20 @@ impl Launcher<'_> {
 
 /// How an agent's window is started.
 fn start(row: &LoopRow, config: &Config, agent: &Agent, known: Option<&str>) -> Start {
+    on_ground(row, config, |ground| Start::new(agent, ground, known))
+}
+
+/// The variables of an agent's window.
+fn environment(world: &World, row: &LoopRow, config: &Config, agent: &Agent) -> BTreeMap<String, String> {
+    let available = world.agent_env();
+    on_ground(row, config, |ground| agent_environment(&row.id, agent, &available, &ground.fill(agent, "")))
+}
+
+fn on_ground<T>(row: &LoopRow, config: &Config, make: impl FnOnce(Ground<'_>) -> T) -> T {
     let repo = row.worktree.to_string_lossy();
     let git_dir = row.common_dir.to_string_lossy();
     let verify = config.verify.as_ref().map(|words| words.join(" "));
-    Start::new(agent, Ground { repo: &repo, git_dir: &git_dir, verify: verify.as_deref() }, known)
+    make(Ground { repo: &repo, git_dir: &git_dir, verify: verify.as_deref() })
 }
 
 /// Whether a pane shows a shell instead of an agent.

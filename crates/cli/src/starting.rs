@@ -25,21 +25,25 @@ pub(crate) struct Ground<'a> {
     pub(crate) verify: Option<&'a str>,
 }
 
+impl<'a> Ground<'a> {
+    /// All that is filled in for `agent`, in the conversation `session`.
+    pub(crate) fn fill(self, agent: &'a Agent, session: &'a str) -> Fill<'a> {
+        Fill {
+            name: agent.name.as_str(),
+            text: "",
+            repo: self.repo,
+            session,
+            git_dir: Some(self.git_dir),
+            verify: self.verify,
+        }
+    }
+}
+
 impl Start {
     /// How to start `agent`. `known` is the conversation to go on in.
     pub(crate) fn new(agent: &Agent, ground: Ground<'_>, known: Option<&str>) -> Self {
         let profile = &agent.profile;
-        let fill = |template: &[String], session: &str| {
-            let fill = Fill {
-                name: agent.name.as_str(),
-                text: "",
-                repo: ground.repo,
-                session,
-                git_dir: Some(ground.git_dir),
-                verify: ground.verify,
-            };
-            fill.command(template)
-        };
+        let fill = |template: &[String], session| ground.fill(agent, session).command(template);
         let with_flags = |template: &[String]| [template, profile.flags(agent.permissions)].concat();
         if let Some(command) = &agent.command {
             // What the command makes of the id is its own business, so the one that is known stays.

@@ -126,6 +126,11 @@ pub struct Profile {
     /// Variables set for the agent.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
+    /// Variables set by permission (`ask`, `edits`, `all`), for a CLI that takes its permissions from there.
+    /// `{name}`, `{repo}`, `{git_dir}` and `{verify}` are filled in: into JSON (what begins with `{`) as the inside
+    /// of a JSON text, and as nothing where there is none.
+    #[serde(default)]
+    pub permission_env: BTreeMap<String, BTreeMap<String, String>>,
     /// Variables of the user's that the agent may have.
     #[serde(default)]
     pub pass_env: Vec<String>,
@@ -198,6 +203,12 @@ impl Profile {
         self.permissions.get(permissions.word()).map_or(&[], Vec::as_slice)
     }
 
+    /// The variables that give the CLI these permissions, with their placeholders unfilled.
+    pub fn variables(&self, permissions: Permissions) -> impl Iterator<Item = (&str, &str)> {
+        let variables = self.permission_env.get(permissions.word()).into_iter().flatten();
+        variables.map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
     /// A profile that says nothing, from which the built-in files start.
     fn empty() -> Self {
         Self {
@@ -209,6 +220,7 @@ impl Profile {
             start_as: Vec::new(),
             resume: Vec::new(),
             env: BTreeMap::new(),
+            permission_env: BTreeMap::new(),
             pass_env: Vec::new(),
             transport: Vec::new(),
             invoke: String::new(),
@@ -265,6 +277,10 @@ pub struct Signs {
     /// lowest line of the screen that matches is the composer. Absent: the composer cannot be read.
     #[serde(default)]
     pub composer: Option<String>,
+    /// Regular expression of the lower edge of the box that the CLI draws its composer in. With it, `composer` reads
+    /// the inside of that box as one text, its border and what stands beside it cut off; lines that are blank stay.
+    #[serde(default)]
+    pub edge: Option<String>,
     /// Regular expression of a line that continues the composer's where the CLI broke it; its first group is text.
     #[serde(default)]
     pub wrapped: Option<String>,

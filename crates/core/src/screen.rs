@@ -4,6 +4,8 @@
 //! the screen, where the CLI draws and the agent does not, and are anchored at its end. What no rule knows is
 //! [`LookState::Unknown`]: nothing is typed then.
 
+mod boxed;
+
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -114,6 +116,7 @@ pub struct CompiledSigns {
     blocked: Vec<CompiledRule>,
     limited: Vec<CompiledRule>,
     composer: Option<Regex>,
+    edge: Option<Regex>,
     wrapped: Option<Regex>,
     placeholder: Vec<Regex>,
 }
@@ -145,6 +148,7 @@ impl CompiledSigns {
             blocked: rules(&signs.blocked)?,
             limited: rules(&signs.limited)?,
             composer: line(&signs.composer)?,
+            edge: signs.edge.as_deref().map(|pattern| checked_regex(pattern, Group::Optional)).transpose()?,
             wrapped: line(&signs.wrapped)?,
             placeholder: placeholder.collect::<Result<_, _>>()?,
         })
@@ -175,11 +179,19 @@ impl CompiledSigns {
         (LookState::Unknown, None)
     }
 
-    /// The draft in the lowest line that looks like a composer, with the lines that continue it.
+    /// The draft inside the composer's box, or in the lowest line that looks like a composer with the lines that
+    /// continue it.
     fn draft(&self, view: &View<'_>) -> Option<String> {
         let composer = self.composer.as_ref()?;
         let lines: Vec<&str> = view.screen.lines().collect();
         let lowest = lines.len() - view.bottom_height;
+        if let Some(edge) = &self.edge {
+            let inside = boxed::inside(edge, &lines, lowest)?;
+            let draft = composer.captures(&inside)?.get(1).map_or("", |group| group.as_str());
+            return Some(
+                self.without_placeholder(&draft.lines().map(str::trim).collect::<Vec<_>>().join(" ")),
+            );
+        }
         let (at, found) =
             (lowest..lines.len()).rev().find_map(|at| Some((at, composer.captures(lines[at])?)))?;
         let mut draft = found.get(1).map_or("", |group| group.as_str()).to_owned();
@@ -188,9 +200,13 @@ impl CompiledSigns {
             let Some(group) = continued else { break };
             draft.push_str(group.as_str());
         }
+        Some(self.without_placeholder(&draft))
+    }
+
+    fn without_placeholder(&self, draft: &str) -> String {
         let draft = draft.trim();
         let is_placeholder = self.placeholder.iter().any(|pattern| pattern.is_match(draft));
-        Some(if is_placeholder { String::new() } else { draft.to_owned() })
+        if is_placeholder { String::new() } else { draft.to_owned() }
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use loop_core::config::Agent;
+use loop_core::config::{Agent, Fill};
 use loop_core::{Config, Name};
 use loop_store::{LoopRow, SessionRow, StoreError};
 use loop_transport::{Session, Transport};
@@ -37,15 +37,19 @@ const HARMLESS: [&str; 14] = [
 
 /// Builds an agent's environment: the harmless variables, what its profile names, what its entry sets, and by which
 /// name it takes part in which loop, for its turn hooks. Nothing else is inherited, no `GIT_*` and no foreign key.
+/// `fill` is what its permissions are filled with.
 pub fn agent_environment(
     loop_id: &str,
     agent: &Agent,
     available: &BTreeMap<String, String>,
+    fill: &Fill<'_>,
 ) -> BTreeMap<String, String> {
     let wanted = HARMLESS.iter().copied().chain(agent.profile.pass_env.iter().map(String::as_str));
     let mut built: BTreeMap<String, String> =
         wanted.filter_map(|name| available.get(name).map(|value| (name.to_owned(), value.clone()))).collect();
     built.extend(agent.profile.env.clone());
+    let permissions = agent.profile.variables(agent.permissions);
+    built.extend(permissions.map(|(name, value)| (name.to_owned(), fill.variable(value))));
     built.extend(agent.env.clone());
     built.insert("LOOP_ID".to_owned(), loop_id.to_owned());
     built.insert("LOOP_AGENT".to_owned(), agent.name.to_string());
@@ -62,6 +66,14 @@ pub fn transport_session(
     available: &BTreeMap<String, String>,
     state_dir: &Path,
 ) -> Session {
+    let verify = config.verify.as_ref().map(|words| words.join(" "));
+    let fill = Fill {
+        name: agent.name.as_str(),
+        repo: &row.worktree.to_string_lossy(),
+        git_dir: Some(&row.common_dir.to_string_lossy()),
+        verify: verify.as_deref(),
+        ..Fill::default()
+    };
     Session {
         loop_id: row.id.clone(),
         agent: agent.name.clone(),
@@ -71,11 +83,11 @@ pub fn transport_session(
         profile: agent.profile.clone(),
         command: agent.command.clone(),
         permissions: agent.permissions,
-        env: agent_environment(&row.id, agent, available),
+        env: agent_environment(&row.id, agent, available, &fill),
         conversation: session.conversation.clone(),
         outputs: state_dir.join("outputs").join(&row.id),
         git_dir: Some(row.common_dir.clone()),
-        verify: config.verify.as_ref().map(|words| words.join(" ")),
+        verify,
         past_limit: false,
     }
 }

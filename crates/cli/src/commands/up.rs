@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use loop_core::Config;
-use loop_core::config::Permissions;
+use loop_core::config::{Fill, Permissions};
 use loop_core::plain::plain;
 use loop_hooks::Proof;
 use loop_router::agent_environment;
@@ -255,8 +255,9 @@ async fn refused_commits(
     }
     let committing = agents.iter().filter(|launched| launched.transport != "person");
     let committing: Vec<_> = committing.filter_map(|launched| config.agent(&launched.agent)).collect();
-    let trials =
-        committing.iter().map(|agent| (*agent, agent_environment(&row.id, agent, &world.agent_env())));
+    let trials = committing
+        .iter()
+        .map(|agent| (*agent, agent_environment(&row.id, agent, &world.agent_env(), &Fill::default())));
     let proofs = prove(repo, config, trials.collect()).await;
     let refused = committing.iter().zip(proofs).filter_map(|(agent, proof)| Some((agent, proof.err()?)));
     refused

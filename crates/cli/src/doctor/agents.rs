@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use loop_core::Config;
-use loop_core::config::Agent;
+use loop_core::config::{Agent, Fill};
 use loop_core::profile::{builtin, kinds};
 use loop_router::agent_environment;
 use loop_store::Store;
@@ -37,7 +37,7 @@ pub(super) async fn agents(
 ) {
     let client = store.map(|store| Client { store, router, kinds: world.settings.kinds.clone() });
     let id = here.row.as_ref().map_or("", |row| row.id.as_str());
-    let environment = |agent: &Agent| agent_environment(id, agent, &world.agent_env());
+    let environment = |agent: &Agent| agent_environment(id, agent, &world.agent_env(), &Fill::default());
     let committing = config.agents.iter().filter(|agent| transport_of(agent, tmux) != "person");
     let trials = committing.map(|agent| (agent, environment(agent))).collect();
     let mut proofs = prove(here.reader.repo(), config, trials).await.into_iter();

@@ -82,6 +82,11 @@ impl Agent {
                 lines.push(format!("{who} is started with {}", shown(flags)));
             }
         }
+        if usual.as_ref().is_none_or(|base| base.permission_env != self.profile.permission_env) {
+            for (variable, value) in self.profile.variables(self.permissions) {
+                lines.push(format!("{who} gets, for its permissions, {variable}={value}"));
+            }
+        }
         for (variable, value) in &self.env {
             lines.push(format!("{who} gets {variable}={value}"));
         }

@@ -64,6 +64,23 @@ impl Fill<'_> {
         command.iter().filter_map(|argument| self.argument(argument)).collect()
     }
 
+    /// Fills in a variable's value. In JSON, which begins with `{`, what is filled in stays inside its JSON text; what
+    /// there is none of is filled in as nothing.
+    pub fn variable(&self, value: &str) -> String {
+        let inside = |text: &str| {
+            if !value.starts_with('{') {
+                return text.to_owned();
+            }
+            let quoted = serde_json::Value::from(text).to_string();
+            quoted[1..quoted.len() - 1].to_owned()
+        };
+        let [name, text, repo, session] = [self.name, self.text, self.repo, self.session].map(inside);
+        let [git_dir, verify] = [self.git_dir, self.verify].map(|value| inside(value.unwrap_or_default()));
+        let (git_dir, verify) = (Some(git_dir.as_str()), Some(verify.as_str()));
+        let fill = Fill { name: &name, text: &text, repo: &repo, session: &session, git_dir, verify };
+        fill.argument(value).unwrap_or_default()
+    }
+
     fn argument(&self, argument: &str) -> Option<String> {
         let mut filled = String::with_capacity(argument.len());
         let mut rest = argument;
@@ -128,5 +145,15 @@ mod tests {
         let fill = Fill { git_dir: Some("/r/.git"), verify: Some("cargo test"), ..Fill::default() };
         let filled = fill.command(&words(&["--add-dir={git_dir}", "--allow={verify}"]));
         assert_eq!(filled, ["--add-dir=/r/.git", "--allow=cargo test"]);
+    }
+
+    #[test]
+    fn what_is_filled_into_json_leaves_it_json() {
+        let verify = r#"sh -c "a\b""#;
+        let fill = Fill { name: "CC", verify: Some(verify), ..Fill::default() };
+        let json = fill.variable(r#"{"{verify} *": "{name}", "{git_dir}": 1}"#);
+        let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+        assert_eq!(json, serde_json::json!({r#"sh -c "a\b" *"#: "CC", "": 1}));
+        assert_eq!(fill.variable("--{verify}"), format!("--{verify}"));
     }
 }

@@ -10,13 +10,14 @@ use crate::screen::{Group, checked_regex};
 
 /// The fields of a profile that an agent's entry may override. `env` and `permissions` are the agent's own words
 /// there: `env` adds, and `permissions` is a profile field only where it is a map.
-pub(crate) const FIELDS: [&str; 22] = [
+pub(crate) const FIELDS: [&str; 23] = [
     "version",
     "seen_on",
     "about",
     "start",
     "start_as",
     "resume",
+    "permission_env",
     "pass_env",
     "transport",
     "invoke",
@@ -35,7 +36,8 @@ pub(crate) const FIELDS: [&str; 22] = [
     "answers",
 ];
 
-const SIGNS: [&str; 7] = ["ready", "busy", "blocked", "limited", "composer", "wrapped", "placeholder"];
+const SIGNS: [&str; 8] =
+    ["ready", "busy", "blocked", "limited", "composer", "edge", "wrapped", "placeholder"];
 const RULE: [&str; 6] = ["in", "matches", "says", "press", "name", "keys"];
 const LEVELS: [&str; 3] = ["ask", "edits", "all"];
 
@@ -134,6 +136,15 @@ pub(crate) fn field(
         "turn_hooks" if node.is_off() => profile.turn_hooks = None,
         "turn_hooks" => profile.turn_hooks = Some(source.text(node, what)?),
         "answers" => profile.answers = answers(source, node, profile)?,
+        "permission_env" => {
+            for (level, variables) in source.map(node, what)? {
+                if !LEVELS.contains(&level.text.as_str()) {
+                    return Err(source.unknown_key(level, &LEVELS, what));
+                }
+                let variables = crate::config::agents::env(source, variables)?;
+                profile.permission_env.insert(level.text.clone(), variables);
+            }
+        }
         "permissions" => {
             for (level, flags) in source.map(node, what)? {
                 if !LEVELS.contains(&level.text.as_str()) {
@@ -227,6 +238,7 @@ fn signs(source: &Source<'_>, node: &Node, profile: &mut Profile) -> Result<(), 
             "blocked" => signs.blocked = rules(source, node)?,
             "limited" => signs.limited = rules(source, node)?,
             "composer" => signs.composer = optional_regex(source, node, "composer", Group::Needed)?,
+            "edge" => signs.edge = optional_regex(source, node, "edge", Group::Optional)?,
             "wrapped" => signs.wrapped = optional_regex(source, node, "wrapped", Group::Needed)?,
             _ => {
                 let patterns: Result<_, _> = node

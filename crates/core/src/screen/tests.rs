@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod gemini;
+mod opencode;
 mod qwen;
 
 use super::*;

@@ -32,7 +32,9 @@ pub(super) fn holds(profile: &Profile, screen: &Screen, look: &Look, text: &str)
         return Holds::Nothing;
     }
     let mut shown = draft.trim().to_owned();
-    let below = if profile.signs.wrapped.is_none() { lines_below(profile, screen) } else { &[] };
+    // A box is read as a whole.
+    let is_whole = profile.signs.wrapped.is_some() || profile.signs.edge.is_some();
+    let below = if is_whole { &[] } else { lines_below(profile, screen) };
     for line in below {
         if seen == ours || !ours.starts_with(&seen) {
             break;

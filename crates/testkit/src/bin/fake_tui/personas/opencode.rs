@@ -24,9 +24,8 @@ pub(super) const PERSONA: Persona = Persona {
             ┃  △ Permission required\n\
             ┃    ← Access external directory ~/notes\n\
             ┃\n\
-            ┃   Allow once   Allow always   Reject\n\
-            ┃\n\
-            \n  ⇆ select  enter confirm\n",
+            ┃   Allow once   Allow always   Reject   ctrl+f fullscreen  ⇆ select  enter confirm\n\
+            ┃\n",
         enter_leaves: false,
         hotkeys: "",
     }],
@@ -46,12 +45,12 @@ fn draw(view: &View<'_>) -> Picture {
     let mut below = vec![String::new()];
     let bar = |line: &str| cut(&padded(&format!("  ┃  {line}"), view.columns), view.columns);
     if view.popup {
-        below.push(bar("/agent-loop  Take your turn in the loop"));
+        below.push(cut("  ┃ /agent-loop  Take your turn in the loop", view.columns));
     }
     below.push("  ┃".to_owned());
     match (view.composer, view.ghost) {
         ("", ghost) if view.told.is_empty() || ghost.is_some() => {
-            let words = ghost.map_or("Ask anything... \"Fix broken tests\"".to_owned(), str::to_owned);
+            let words = ghost.map_or("Ask anything… \"Fix broken tests\"".to_owned(), str::to_owned);
             below.push(format!("  ┃  {}", dim(&cut(&words, view.columns.saturating_sub(6)))));
         }
         (text, _) => {
