@@ -3,6 +3,7 @@
 //! `cargo xtask test` fetches the CLIs and sets `LOOP_TEST_REAL_AGENTS`; without it these tests skip themselves.
 
 mod gemini;
+mod opencode;
 mod qwen;
 
 use std::io::Write;

@@ -38,6 +38,14 @@ pub(crate) const REAL_AGENTS: &[RealAgent] = &[
         program: "codex",
     },
     RealAgent {
+        about: "OpenCode",
+        variable: "LOOP_TEST_OPENCODE",
+        tests: "real_agents::opencode",
+        package: "opencode-ai",
+        version: "1.18.33",
+        program: "opencode",
+    },
+    RealAgent {
         about: "Gemini CLI",
         variable: "LOOP_TEST_GEMINI",
         tests: "real_agents::gemini",
