@@ -219,14 +219,7 @@ fn passed_honestly(stage: &Stage, shop: &Place<'_>, model: &Model, agent: &str, 
 }
 
 /// The same, where it is said whether the CLI puts the skill's body beside the call.
-fn passed(
-    stage: &Stage,
-    shop: &Place<'_>,
-    model: &Model,
-    agent: &str,
-    expected: &[&str],
-    expanded: bool,
-) {
+fn passed(stage: &Stage, shop: &Place<'_>, model: &Model, agent: &str, expected: &[&str], expanded: bool) {
     let wait = shop.try_loop(&["wait", "--passed", "--timeout", "120s"]);
     assert_eq!(wait.code, Some(0), "{wait:?}\n{}", story(shop, model));
     assert_eq!(shop.authors(), [agent, "Rex", agent, "Rex"], "{}", story(shop, model));

@@ -65,7 +65,7 @@ pub struct TurnHook {
     /// Where the agent works.
     #[serde(default)]
     pub cwd: String,
-    /// What it was asked, at the beginning of a turn: plain text, at most [`PROMPT_LENGTH`] characters.
+    /// What it was asked, at the beginning of a turn: an [excerpt](crate::records::excerpt).
     #[serde(default)]
     pub prompt: Option<String>,
     /// How much background work goes on after the turn.
@@ -75,9 +75,6 @@ pub struct TurnHook {
     #[serde(default)]
     pub says: Option<String>,
 }
-
-/// The most characters of a prompt that a [`TurnHook`] carries.
-pub const PROMPT_LENGTH: usize = 400;
 
 /// What the router answers. `target`, `turn` and `delivery` are always on the wire, null when nobody is to be woken.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -163,8 +163,8 @@ impl CompiledSigns {
 
     fn state(&self, view: &View<'_>) -> (LookState, Option<Dialog>) {
         let first = |rules: &[CompiledRule]| rules.iter().find_map(|rule| rule.found(view));
-        if let Some(says) = first(&self.limited) {
-            return (LookState::Limited(says), None);
+        if let Some((rule, says)) = self.limited.iter().find_map(|rule| Some((rule, rule.found(view)?))) {
+            return (LookState::Limited(says), rule.dialog.clone());
         }
         if let Some((rule, says)) = self.blocked.iter().find_map(|rule| Some((rule, rule.found(view)?))) {
             let says = if rule.says.is_empty() { says } else { rule.says.clone() };

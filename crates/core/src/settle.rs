@@ -427,8 +427,8 @@ pub fn started(prompted_after: Timestamp, text: &str, sights: &Sights<'_>) -> bo
     by_hook || prompt.is_some_and(|prompt| prompt.at.as_millisecond() >= since && is_wake(&prompt.text, text))
 }
 
-/// Whether `prompt` is what became of the wake `text`.
-fn is_wake(prompt: &str, text: &str) -> bool {
+/// Whether `prompt` is what became of the wake `text`: as typed, only its arguments, or the skill that it stands for.
+pub fn is_wake(prompt: &str, text: &str) -> bool {
     let prompt: Vec<&str> = prompt.split_whitespace().collect();
     let text: Vec<&str> = text.split_whitespace().collect();
     if text.is_empty() || prompt.is_empty() {

@@ -27,17 +27,25 @@ use crate::witness::{self, Sighting};
 /// How long a claim lasts: longer than any send, so that nobody else takes it meanwhile.
 const LEASE: Duration = Duration::from_secs(120);
 
-/// How soon a waiting delivery is looked at again, at most.
+/// How soon a delivery that has begun to wait is looked at again, at most: most waits are an author's last words.
+const LOOK_SOON: Duration = Duration::from_millis(150);
+/// How soon one that waits longer than [`SOON`] is.
 const LOOK_AGAIN: Duration = Duration::from_millis(700);
+/// How long a wait is a short one.
+const SOON: Duration = Duration::from_secs(30);
 
 impl Desk {
     /// Delivers whatever is due, until the router stops; a send under way is finished then.
     pub(crate) async fn courier(self: Arc<Self>) {
         let mut sends = JoinSet::new();
+        let mut busy: Option<Instant> = None;
         loop {
             let rung = self.bell.notified();
             match self.store.claim(&self.owner, LEASE, Timestamp::now()).await {
                 Ok(due) => {
+                    if !due.is_empty() {
+                        busy = Some(Instant::now());
+                    }
                     for delivery in due {
                         let desk = Arc::clone(&self);
                         sends.spawn(async move { desk.deliver_logged(delivery).await });
@@ -45,18 +53,17 @@ impl Desk {
                 }
                 Err(error) => tracing::error!(%error, "deliveries cannot be claimed"),
             }
+            // With nothing to deliver the disk is left in peace.
+            let pause =
+                if busy.is_some_and(|last| last.elapsed() < LOOK_AGAIN * 2) { LOOK_SOON } else { LOOK_AGAIN };
             tokio::select! {
                 () = rung => {}
-                () = tokio::time::sleep(self.look_again_after()) => {}
+                () = tokio::time::sleep(self.options.look.min(pause)) => {}
                 () = self.stop.cancelled() => break,
             }
             while sends.try_join_next().is_some() {}
         }
         while sends.join_next().await.is_some() {}
-    }
-
-    fn look_again_after(&self) -> Duration {
-        self.options.look.min(LOOK_AGAIN)
     }
 
     async fn deliver_logged(&self, delivery: Delivery) {
@@ -268,8 +275,9 @@ impl Desk {
         asks: bool,
     ) -> Result<(), StoreError> {
         let now = Timestamp::now();
-        let again = now + self.look_again_after();
         let waited = self.patience.wait(&delivery.id, why, asks, Instant::now());
+        let pause = if waited.whole < SOON { LOOK_SOON } else { LOOK_AGAIN };
+        let again = now + self.options.look.min(pause);
         let before = delivery.reason.as_deref();
         let put_back = self
             .store

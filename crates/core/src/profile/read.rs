@@ -160,7 +160,8 @@ pub(crate) fn field(
 
 /// Names of dialogs that are to be answered: only those that a rule read so far has keys for.
 fn answers(source: &Source<'_>, node: &Node, profile: &Profile) -> Result<Vec<String>, ConfigError> {
-    let rules = profile.signs.blocked.iter().filter(|rule| !rule.name.is_empty() && !rule.keys.is_empty());
+    let rules = profile.signs.blocked.iter().chain(&profile.signs.limited);
+    let rules = rules.filter(|rule| !rule.name.is_empty() && !rule.keys.is_empty());
     let known: Vec<&str> = rules.map(|rule| rule.name.as_str()).collect();
     if known.is_empty() && !node.items().is_empty() {
         let error = source.error(node.place, "this kind has no dialog that can be answered");

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use loop_core::plain;
-use loop_core::rendezvous::{PROMPT_LENGTH, TURN_HOOK_PATH, TurnHook};
+use loop_core::records::excerpt;
+use loop_core::rendezvous::{TURN_HOOK_PATH, TurnHook};
 use loop_core::settle::Event;
 use serde_json::Value;
 
@@ -70,16 +71,10 @@ pub fn read(kind: &str, payload: &[u8], cwd: &str) -> Option<TurnHook> {
         agent: None,
         conversation: text(&payload, "session_id").map(|id| plain::line(id, 128)),
         cwd: text(&payload, "cwd").unwrap_or(cwd).to_owned(),
-        prompt: prompt.map(|prompt| cut(&prompt, PROMPT_LENGTH)),
+        prompt: prompt.map(|prompt| excerpt(&prompt)),
         background,
         says: says.map(|says| plain::line(&says, SAYS_LENGTH)),
     })
-}
-
-/// The beginning of a text, harmless.
-fn cut(text: &str, most: usize) -> String {
-    let beginning: String = text.chars().take(most).collect();
-    plain::plain(&beginning).chars().take(most).collect()
 }
 
 /// Where the router is found.

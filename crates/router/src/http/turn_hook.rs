@@ -4,7 +4,7 @@
 //! a CLI hides that from its hooks, only the conversation. What fits no agent is ignored: a person's own session in
 //! the same folder has the same hooks.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 
 use axum::Json;
@@ -13,58 +13,35 @@ use axum::http::StatusCode;
 use jiff::Timestamp;
 use loop_core::Name;
 use loop_core::plain::line;
-use loop_core::records::PROMPT_LENGTH;
-use loop_core::settle::{Event, Signal};
-use loop_store::{LoopRow, StoreError};
-use serde::Deserialize;
+use loop_core::records::{PROMPT_LENGTH, excerpt};
+use loop_core::rendezvous::TurnHook;
+use loop_core::settle::{Event, Signal, is_wake};
+use loop_store::{LoopRow, SessionRow, StoreError};
 use serde_json::{Value, json};
 
 use super::problem::Problem;
 use crate::desk::Desk;
-
-/// What a hook tells.
-#[derive(Debug, Deserialize)]
-pub(crate) struct Told {
-    /// The kind of CLI.
-    kind: String,
-    event: Event,
-    #[serde(rename = "loop", default)]
-    loop_id: Option<String>,
-    #[serde(default)]
-    agent: Option<String>,
-    #[serde(default)]
-    conversation: Option<String>,
-    /// The folder in which the CLI runs.
-    #[serde(default)]
-    cwd: Option<PathBuf>,
-    #[serde(default)]
-    prompt: Option<String>,
-    #[serde(default)]
-    background: u32,
-    #[serde(default)]
-    says: Option<String>,
-}
 
 /// An id of a conversation is never longer.
 const ID_LENGTH: usize = 200;
 
 pub(crate) async fn turn_hook(
     State(desk): State<Arc<Desk>>,
-    Json(told): Json<Told>,
+    Json(mut told): Json<TurnHook>,
 ) -> Result<(StatusCode, Json<Value>), Problem> {
+    told.conversation = told.conversation.filter(|id| !id.is_empty() && id.len() <= ID_LENGTH);
     let known = desk.whose(&told).await.map_err(|error| Problem::ours(&error))?;
     let Some((row, agent)) = known else {
         tracing::debug!(kind = told.kind, "a turn hook of no agent's");
         return Ok((StatusCode::ACCEPTED, Json(json!({"status": "ignored"}))));
     };
-    let short = |text: &str| line(text, PROMPT_LENGTH - 1);
     let signal = Signal {
         event: told.event,
         at: Timestamp::now(),
-        conversation: told.conversation.filter(|id| id.len() <= ID_LENGTH),
+        conversation: told.conversation,
         background: told.background,
-        prompt: told.prompt.as_deref().map(short),
-        says: told.says.as_deref().map(short),
+        prompt: told.prompt.as_deref().map(excerpt),
+        says: told.says.as_deref().map(|says| line(says, PROMPT_LENGTH - 1)),
     };
     desk.store.keep_signal(&row.id, &agent, &signal).await.map_err(|error| Problem::ours(&error))?;
     tracing::debug!(loop_id = row.id, %agent, kind = told.kind, event = ?signal.event, "a turn hook");
@@ -75,25 +52,41 @@ pub(crate) async fn turn_hook(
 
 impl Desk {
     /// The loop and agent for which a hook speaks.
-    async fn whose(&self, told: &Told) -> Result<Option<(LoopRow, Name)>, StoreError> {
-        if let (Some(loop_id), Some(agent)) = (&told.loop_id, &told.agent) {
-            let (Some(row), Ok(agent)) = (self.store.loop_row(loop_id).await?, Name::new(agent)) else {
-                return Ok(None);
-            };
-            // The variables are handed on to whatever the agent starts; what runs elsewhere is not the agent.
-            let is_there = told.cwd.as_ref().is_none_or(|cwd| cwd.starts_with(&row.worktree));
-            let session = self.store.session(&row.id, &agent).await?;
-            return Ok(session.filter(|_| is_there && row.ended_at.is_none()).map(|session| (row, session.agent)));
-        }
-        let Some(conversation) = &told.conversation else { return Ok(None) };
-        for session in self.store.sessions(None).await? {
-            if session.conversation.as_ref() == Some(conversation)
-                && let Some(row) = self.store.loop_row(&session.loop_id).await?
-                && row.ended_at.is_none()
-            {
-                return Ok(Some((row, session.agent)));
+    async fn whose(&self, told: &TurnHook) -> Result<Option<(LoopRow, Name)>, StoreError> {
+        let session = match (&told.loop_id, &told.agent, &told.conversation) {
+            (Some(loop_id), Some(agent), _) => match Name::new(agent) {
+                Ok(agent) => self.store.session(loop_id, &agent).await?,
+                Err(_) => None,
+            },
+            (_, _, Some(id)) => {
+                let sessions = self.store.sessions(None).await?;
+                sessions.into_iter().rfind(|session| session.conversation.as_ref() == Some(id))
             }
-        }
-        Ok(None)
+            _ => None,
+        };
+        let Some(session) = session else { return Ok(None) };
+        let Some(row) = self.store.loop_row(&session.loop_id).await? else { return Ok(None) };
+        let is_its = row.ended_at.is_none() && self.is_agents_own(told, &row, &session);
+        Ok(is_its.then_some((row, session.agent)))
+    }
+
+    /// The variables are handed on to whatever the agent starts, another CLI too: what runs elsewhere, is of another
+    /// kind, or is in another conversation is not the agent. A conversation that begins with our wake is the agent's
+    /// new one.
+    fn is_agents_own(&self, told: &TurnHook, row: &LoopRow, session: &SessionRow) -> bool {
+        let Ok(config) = self.config_of(row) else { return false };
+        let Some(agent) = config.agent(&session.agent) else { return false };
+        let is_kind = agent.profile.turn_hooks.as_ref() == Some(&told.kind);
+        let is_there = told.cwd.is_empty() || Path::new(&told.cwd).starts_with(&row.worktree);
+        let is_known = match (&session.conversation, &told.conversation) {
+            (Some(known), Some(id)) => known == id,
+            _ => true,
+        };
+        let begins = || {
+            let text = agent.profile.wake_text(session.agent.as_str());
+            told.event == Event::Started
+                && told.prompt.as_deref().is_some_and(|prompt| is_wake(&excerpt(prompt), &text))
+        };
+        is_kind && is_there && (is_known || begins())
     }
 }

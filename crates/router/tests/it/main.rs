@@ -10,4 +10,5 @@ mod http;
 mod reaching;
 mod turns;
 mod verify;
+mod witnesses;
 mod world;

@@ -331,7 +331,12 @@ async fn two_repositories_of_the_same_folder_name_do_not_mix() {
     world.turn("CC", "built it", "");
     world.woken("Codex", 1).await;
     assert_eq!(world.fake.wakes("shop-2", "Codex").len(), 0);
-    assert_eq!(world.fake.wakes("shop-2", "CC").len(), 1);
+    world
+        .until("the other CC to be woken", || async {
+            let wakes = world.fake.wakes("shop-2", "CC").len();
+            if wakes == 1 { Ok(()) } else { Err(format!("{wakes}")) }
+        })
+        .await;
 }
 
 #[tokio::test]

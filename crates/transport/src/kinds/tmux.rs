@@ -157,6 +157,9 @@ impl Transport for Tmux {
         let _lock = PaneLock::take(&self.locks, &pane).await?;
         let check = |pane: &Pane| owned(pane, &window.tags);
         let eye = eye(session);
+        if session.past_limit {
+            window.server.leave_limit_menu(&eye, &pane.id).await.map_err(|error| trouble(&error))?;
+        }
         let (state, note) = send(&window.server, &eye, &pane.id, &check, &wake.text, progress).await?;
         let moved = (pane.id != window.id)
             .then(|| Address { pane: pane.id.clone(), socket: Some(pane.socket.clone()) })

@@ -8,6 +8,7 @@
 //! Agents are the pane's own command, never typed into a shell, and `remain-on-exit` keeps what they said last.
 //! Commands that carry an environment go through tmux's stdin: process arguments can be read by everybody.
 
+mod answer;
 mod composer;
 mod lock;
 mod pane;

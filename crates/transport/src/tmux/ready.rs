@@ -4,9 +4,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use loop_core::Profile;
-use loop_core::screen::{CompiledSigns, Dialog, Look, LookState, Screen};
+use loop_core::screen::{CompiledSigns, Look, LookState, Screen};
 use tokio::time::Instant;
 
+use super::answer::wanted;
 use super::pane::{Pane, PaneId};
 use super::server::{Server, TmuxError};
 use crate::search_path::base_name;
@@ -172,19 +173,8 @@ pub enum NotReady {
     Tmux(#[from] TmuxError),
 }
 
-/// Between the keys of one answer: a menu must have moved before it is confirmed.
-const BETWEEN_KEYS: Duration = Duration::from_millis(200);
-
 /// A dialog that still stands so long after its answer did not hear it.
 const STUCK: Duration = Duration::from_secs(5);
-
-/// Whether the user wants this dialog answered. Each is answered once: pressed twice, a key may answer something
-/// else.
-fn may_answer(profile: &Profile, dialog: Option<&Dialog>, answered: &[String]) -> bool {
-    dialog.is_some_and(|dialog| {
-        !dialog.keys.is_empty() && profile.answers.contains(&dialog.name) && !answered.contains(&dialog.name)
-    })
-}
 
 impl Server {
     /// Waits until the agent in a pane takes input. Answers a dialog once, and only one that the profile's
@@ -207,7 +197,8 @@ impl Server {
         let mut steady: Option<(Presence, Instant)> = None;
         let mut answered: Vec<String> = Vec::new();
         loop {
-            let Seen { pane, presence, look, .. } = eye.see(self, id).await?;
+            let seen = eye.see(self, id).await?;
+            let Seen { pane, presence, look, .. } = &seen;
             if pane.dead {
                 // The status, and tmux's own last line, come a moment later.
                 tokio::time::sleep(PAUSE).await;
@@ -216,16 +207,16 @@ impl Server {
                 return Err(NotReady::Ended { ended: pane.ended, last_lines });
             }
             let since = match &steady {
-                Some((before, since)) if *before == presence => *since,
+                Some((before, since)) if before == presence => *since,
                 _ => Instant::now(),
             };
             if since.elapsed() >= STEADY {
-                match &presence {
+                match presence {
                     // Somebody typing into it already shows that it takes input; a menu that no rule knows may
                     // look like a draft.
                     Presence::Draft(_) if look.state == LookState::Unknown => {}
                     Presence::Idle | Presence::Draft(_) | Presence::Busy => {
-                        if !Self::runs_elsewhere(&pane, cwd) {
+                        if !Self::runs_elsewhere(pane, cwd) {
                             return Ok(());
                         }
                         if start.elapsed() > FOLDER_GRACE {
@@ -240,13 +231,16 @@ impl Server {
                         if since.elapsed() < STUCK
                             && look.dialog.as_ref().is_some_and(|dialog| answered.contains(&dialog.name)) => {
                     }
-                    Presence::Asks { .. } if may_answer(profile, look.dialog.as_ref(), &answered) => {
-                        let dialog = look.dialog.unwrap_or_default();
-                        answered.push(dialog.name);
-                        for key in dialog.keys {
-                            self.tmux(&["send-keys", "-t", id.as_str(), &key]).await?;
-                            tokio::time::sleep(BETWEEN_KEYS).await;
+                    // Pressed twice, a key may answer something else.
+                    Presence::Asks { .. }
+                        if let Some(dialog) = wanted(profile, &seen)
+                            && !answered.contains(&dialog.name) =>
+                    {
+                        if self.answer(&eye, id, &seen, &dialog).await? {
+                            answered.push(dialog.name);
                         }
+                        tokio::time::sleep(PAUSE).await;
+                        continue;
                     }
                     Presence::Asks { says, press } => {
                         return Err(NotReady::Asks { says: says.clone(), press: press.clone() });
@@ -261,9 +255,9 @@ impl Server {
             }
             if start.elapsed() >= timeout {
                 let last_lines = self.last_lines(id).await?;
-                return Err(NotReady::TimedOut { after: timeout, presence, last_lines });
+                return Err(NotReady::TimedOut { after: timeout, presence: presence.clone(), last_lines });
             }
-            steady = Some((presence, since));
+            steady = Some((presence.clone(), since));
             tokio::time::sleep(PAUSE).await;
         }
     }

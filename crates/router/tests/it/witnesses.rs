@@ -1,0 +1,149 @@
+//! What an agent's own side tells of its turn: by its turn hooks, and by the records of its CLI.
+
+use loop_core::DeliveryState;
+use loop_transport::Presence;
+use serde_json::{Value, json};
+
+use crate::world::{ID, World};
+
+/// CC's hooks are Claude Code's; its records stand in a folder of the test's.
+fn config(world_more: &str) -> String {
+    format!(
+        "agents:\n  CC: {{kind: scripted, transport: command, turn_hooks: claude-code{world_more}}}\n  \
+         Codex: {{kind: scripted, transport: command}}\nrotation: [CC, Codex]\npass: any\n"
+    )
+}
+
+async fn tell(world: &World, body: Value) -> Value {
+    let answer = world.post("/api/turn-hook").json(&body).send().await.unwrap();
+    assert_eq!(answer.status(), 202);
+    answer.json().await.unwrap()
+}
+
+fn hook(world: &World, event: &str, more: Value) -> Value {
+    let mut body = json!({
+        "kind": "claude-code", "event": event, "loop": ID, "agent": "CC", "conversation": "c-1",
+        "cwd": world.repo.path().canonicalize().unwrap(), "prompt": "/agent-loop CC", "background": 0,
+    });
+    for (key, value) in more.as_object().cloned().unwrap_or_default() {
+        body[key] = value;
+    }
+    body
+}
+
+async fn state(world: &World, wanted: DeliveryState) {
+    world
+        .until(wanted.as_str(), || async {
+            let deliveries = world.deliveries().await;
+            match deliveries.first().map(|delivery| delivery.state) {
+                Some(state) if state == wanted => Ok(()),
+                _ => Err(world.ledger().await),
+            }
+        })
+        .await;
+}
+
+#[tokio::test]
+async fn a_turn_hook_proves_the_start_and_tells_the_conversation() {
+    let world = World::with(&config(""), |_| {}).await;
+    world.woken("CC", 1).await;
+    state(&world, DeliveryState::Submitted).await;
+    world.fake.set(ID, "CC", Presence::Busy);
+    assert_eq!(tell(&world, hook(&world, "started", json!({}))).await["status"], "ok");
+    state(&world, DeliveryState::Started).await;
+    let session = world.store().await.sessions(Some(ID)).await.unwrap();
+    let cc = session.iter().find(|session| session.agent.as_str() == "CC").unwrap();
+    assert_eq!(cc.conversation.as_deref(), Some("c-1"));
+}
+
+#[tokio::test]
+async fn what_is_not_the_agents_own_is_ignored() {
+    let world = World::with(&config(""), |_| {}).await;
+    world.woken("CC", 1).await;
+    world.fake.set(ID, "CC", Presence::Busy);
+    tell(&world, hook(&world, "started", json!({}))).await;
+    state(&world, DeliveryState::Started).await;
+    for foreign in [
+        json!({"kind": "codex"}),
+        json!({"cwd": "/elsewhere"}),
+        json!({"loop": "another"}),
+        json!({"agent": "Dana"}),
+        json!({"agent": "not a name"}),
+        // Another conversation in the same folder: a person's, or one that the agent itself started.
+        json!({"conversation": "c-2", "event": "finished"}),
+        json!({"conversation": "c-2", "event": "started", "prompt": "what time is it"}),
+        json!({"loop": null, "agent": null, "conversation": "c-9"}),
+        json!({"loop": null, "agent": null, "conversation": null}),
+    ] {
+        let body = hook(&world, "finished", foreign.clone());
+        assert_eq!(tell(&world, body).await["status"], "ignored", "{foreign}");
+    }
+    // Known by the conversation alone; and a new conversation that begins with our wake.
+    let alone = hook(&world, "asks", json!({"loop": null, "agent": null}));
+    assert_eq!(tell(&world, alone).await["status"], "ok");
+    let anew = hook(&world, "started", json!({"conversation": "c-2"}));
+    assert_eq!(tell(&world, anew).await["status"], "ok");
+}
+
+#[tokio::test]
+async fn background_work_is_work() {
+    let world = World::with(&config(""), |_| {}).await;
+    world.woken("CC", 1).await;
+    world.fake.set(ID, "CC", Presence::Busy);
+    tell(&world, hook(&world, "started", json!({}))).await;
+    state(&world, DeliveryState::Started).await;
+    tell(&world, hook(&world, "finished", json!({"background": 1}))).await;
+    world.idle("CC");
+    world.settle().await;
+    world.settle().await;
+    assert_eq!(world.wakes("CC"), 1, "it was not woken again: {}", world.ledger().await);
+    state(&world, DeliveryState::Started).await;
+    tell(&world, hook(&world, "finished", json!({}))).await;
+    // Now it has settled, without a section: woken once more.
+    world.woken("CC", 2).await;
+}
+
+#[tokio::test]
+async fn what_only_the_hook_knows_of_a_question_reaches_a_person() {
+    let world = World::with(&config(""), |options| options.ask_patience = std::time::Duration::ZERO).await;
+    world.woken("CC", 1).await;
+    tell(&world, hook(&world, "started", json!({}))).await;
+    tell(&world, hook(&world, "asks", json!({"says": "may I delete it?"}))).await;
+    world.fake.set(ID, "CC", Presence::Unknown("?".into()));
+    world
+        .until("a person to be told", || async {
+            let told = world.events("told").await;
+            if told.iter().any(|line| line.contains("may I delete it?")) {
+                Ok(())
+            } else {
+                Err(format!("{told:?}"))
+            }
+        })
+        .await;
+}
+
+#[tokio::test]
+async fn records_prove_the_start() {
+    let records = "records: {format: codex, at: ['{repo}/../rollouts']}";
+    let world = World::with(&config(&format!(", {records}")), |_| {}).await;
+    world.woken("CC", 1).await;
+    world.fake.set(ID, "CC", Presence::Busy);
+    let now = jiff::Timestamp::now();
+    let folder = world.sandbox.root().join("rollouts/2026/12/01");
+    std::fs::create_dir_all(&folder).unwrap();
+    let id = "0198c0de-0000-7000-8000-000000000001";
+    let cwd = world.repo.path().canonicalize().unwrap();
+    let line =
+        |kind: &str, payload: Value| json!({"timestamp": now, "type": kind, "payload": payload}).to_string();
+    let lines = [
+        line("session_meta", json!({"id": id, "cwd": cwd, "timestamp": now})),
+        line("event_msg", json!({"type": "task_started", "turn_id": "t1"})),
+        line("event_msg", json!({"type": "user_message", "message": "/agent-loop CC"})),
+    ];
+    std::fs::write(folder.join(format!("rollout-2026-12-01T00-00-00-{id}.jsonl")), lines.join("\n") + "\n")
+        .unwrap();
+    state(&world, DeliveryState::Started).await;
+    let sessions = world.store().await.sessions(Some(ID)).await.unwrap();
+    let cc = sessions.iter().find(|session| session.agent.as_str() == "CC").unwrap();
+    assert_eq!(cc.conversation.as_deref(), Some(id));
+}
