@@ -156,7 +156,7 @@ impl Chance {
     }
 
     /// The next number.
-    pub fn next(&mut self) -> u64 {
+    pub fn draw(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -166,12 +166,12 @@ impl Chance {
 
     /// One of `from` to `to`, both included.
     pub fn between(&mut self, from: u64, to: u64) -> u64 {
-        from + self.next() % (to.saturating_sub(from) + 1)
+        from + self.draw() % (to.saturating_sub(from) + 1)
     }
 
     /// Whether something of this many in a hundred happens.
     pub fn percent(&mut self, of_hundred: u64) -> bool {
-        self.next() % 100 < of_hundred
+        self.draw() % 100 < of_hundred
     }
 
     /// One of these.
@@ -180,7 +180,7 @@ impl Chance {
     /// Panics when there is none.
     pub fn pick<'a, T>(&mut self, of: &'a [T]) -> &'a T {
         assert!(!of.is_empty(), "there is nothing to pick from");
-        &of[usize::try_from(self.next() % of.len() as u64).unwrap_or(0)]
+        &of[usize::try_from(self.draw() % of.len() as u64).unwrap_or(0)]
     }
 }
 
@@ -202,13 +202,13 @@ mod tests {
 
     #[test]
     fn chance_plays_the_same_again() {
-        let draw = |seed| {
+        let drawn = |seed| {
             let mut chance = Chance::new(seed);
             (0..100).map(|_| chance.between(3, 7)).collect::<Vec<_>>()
         };
-        assert_eq!(draw(7), draw(7));
-        assert_ne!(draw(7), draw(8));
-        assert!(draw(7).iter().all(|number| (3..=7).contains(number)));
-        assert!((3..=7).all(|number| draw(7).contains(&number)));
+        assert_eq!(drawn(7), drawn(7));
+        assert_ne!(drawn(7), drawn(8));
+        assert!(drawn(7).iter().all(|number| (3..=7).contains(number)));
+        assert!((3..=7).all(|number| drawn(7).contains(&number)));
     }
 }

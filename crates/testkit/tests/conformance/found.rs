@@ -69,14 +69,14 @@ impl Stage {
     }
 
     /// Nobody can say that it arrived, and it did not.
-    async fn is_unknown(self) {
+    async fn stays_unknown(self) {
         let error = self.wake().await.unwrap_err();
         assert!(matches!(error, TransportError::Unknown(_)), "{error:?}");
         assert_eq!(self.count("submitted"), 0, "{:?}", self.log());
     }
 
     /// It is refused, and no key was pressed.
-    async fn is_refused(self) {
+    async fn refuses(self) {
         let error = self.wake().await.unwrap_err();
         assert!(matches!(error, TransportError::NotNow(_)), "{error:?}");
         for event in ["submitted", "dialog-answered", "key-at-dialog", "ghost-accepted"] {
@@ -94,7 +94,7 @@ async fn a_slash_command_that_was_wiped_is_not_taken_for_a_short_turn() {
     for persona in ["codex", "generic"] {
         let script = Script { wipe: true, ..Script::default() };
         let Some(stage) = Stage::open(persona, script).await else { return };
-        stage.is_unknown().await;
+        stage.stays_unknown().await;
     }
 }
 
@@ -110,7 +110,7 @@ async fn an_old_prompt_that_comes_back_into_sight_is_no_proof() {
     }
     stage.script = Script { serial: 9, wipe: true, ..Script::default() };
     stage.lane.begin(&stage.script, 20, 12).await;
-    stage.is_unknown().await;
+    stage.stays_unknown().await;
 }
 
 #[tokio::test]
@@ -119,7 +119,7 @@ async fn an_agent_that_begins_to_work_by_itself_has_not_taken_the_text_that_stil
     let Some(stage) = Stage::open("codex", Script { swallow: 5, events, ..Script::default() }).await else {
         return;
     };
-    stage.is_unknown().await;
+    stage.stays_unknown().await;
 }
 
 #[tokio::test]
@@ -134,7 +134,7 @@ async fn a_lost_key_is_pressed_again_where_no_rule_says_which_line_is_the_compos
 async fn words_that_already_stand_in_an_unread_composer_are_not_submitted_with_ours() {
     let start = Start::Draft("y".into());
     let Some(stage) = Stage::open("opencode", Script { start, ..Script::default() }).await else { return };
-    stage.is_refused().await;
+    stage.refuses().await;
 }
 
 #[tokio::test]
@@ -155,7 +155,7 @@ async fn a_screen_that_no_rule_knows_gets_nothing_typed() {
         let start = Start::Updated;
         let Some(stage) = Stage::open(persona, Script { start, ..Script::default() }).await else { return };
         assert!(matches!(stage.lane.probe().await, Presence::Unknown(_)), "{persona}");
-        stage.is_refused().await;
+        stage.refuses().await;
     }
 }
 

@@ -51,7 +51,7 @@ pub(crate) async fn send(
         if eye.profile.signs.composer.is_none() {
             sender.blind = Some(Blind::new(&before.screen, text));
         }
-        sender.put_text(before).await?;
+        sender.put_text(*before).await?;
     }
     sender.until_it_stands().await?;
     progress.typed().await;
@@ -101,7 +101,7 @@ impl Sender<'_> {
         if once(&seen)? != already {
             return Err(TransportError::NotNow(seen.presence));
         }
-        Ok(if already { Speak::Stands } else { Speak::Put(seen) })
+        Ok(if already { Speak::Stands } else { Speak::Put(Box::new(seen)) })
     }
 
     /// In copy-mode keys move a cursor through history, and pastes lose their marks.
@@ -249,7 +249,9 @@ impl Sender<'_> {
         loop {
             let seen = self.see().await.map_err(Trouble::after_typing)?;
             match (self.holds(&seen), &seen.presence) {
-                (Holds::Ours, presence) if may_be_pressed(presence) => return Ok(Press::Done(seen)),
+                (Holds::Ours, presence) if may_be_pressed(presence) => {
+                    return Ok(Press::Done(Box::new(seen)));
+                }
                 (Holds::Ours, Presence::Busy) if Instant::now() < deadline => {}
                 // The press before was heard after all.
                 (Holds::Nothing, Presence::Busy) if pressed => return Ok(Press::Needless(busy())),
@@ -330,7 +332,7 @@ impl Sender<'_> {
 /// What is to be done first.
 enum Speak {
     /// The text is to be put into the composer that was seen.
-    Put(Seen),
+    Put(Box<Seen>),
     /// It stands there already.
     Stands,
 }
@@ -338,7 +340,7 @@ enum Speak {
 /// What became of the submit key, or is to become of it.
 enum Press {
     /// It goes to the screen that was seen.
-    Done(Seen),
+    Done(Box<Seen>),
     Needless(Sent),
 }
 

@@ -79,7 +79,7 @@ impl Verdict {
     }
 }
 
-pub(crate) fn judge(seed: u64, text: &str, outcome: Outcome, truth: &[Truth]) -> Verdict {
+pub(crate) fn judge(seed: u64, text: &str, outcome: &Outcome, truth: &[Truth]) -> Verdict {
     let mut broken = Vec::new();
     let mut crossed = 0;
     let ours = truth.iter().filter(|line| line.event == "submitted" && line.text == text).count();
@@ -100,7 +100,7 @@ pub(crate) fn judge(seed: u64, text: &str, outcome: Outcome, truth: &[Truth]) ->
     }
     // What crossed a key on its way could deceive anybody: then only what follows is judged.
     if crossed == 0 {
-        broken.extend(claims(&outcome, ours));
+        broken.extend(claims(outcome, ours));
     }
     broken.sort_unstable();
     broken.dedup();

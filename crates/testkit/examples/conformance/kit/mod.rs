@@ -103,5 +103,5 @@ fn seeds(options: &Options, persona: &str) -> Vec<u64> {
         persona.bytes().fold(options.seed, |mix, byte| mix.wrapping_mul(31).wrapping_add(u64::from(byte)));
     let mut chance = Chance::new(mix);
     // Short enough to be typed again.
-    (0..options.wakes).map(|_| chance.next() >> 24).collect()
+    (0..options.wakes).map(|_| chance.draw() >> 24).collect()
 }
