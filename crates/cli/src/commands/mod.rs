@@ -18,6 +18,7 @@ pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod down;
 pub(crate) mod hooks;
+mod incidents;
 pub(crate) mod init;
 pub(crate) mod key;
 pub(crate) mod log;
@@ -74,6 +75,7 @@ pub(crate) enum Command {
     Commit(commit::Args),
     Status(status::Args),
     Log(log::Args),
+    Incidents(incidents::Args),
     Check(check::Args),
     Say(say::Args),
     Accept(accept::Args),
@@ -116,6 +118,7 @@ pub(crate) async fn run(world: &World, cli: Cli) -> Done {
         Command::Commit(args) => commit::run(world, args).await,
         Command::Status(args) => status::run(world, args).await,
         Command::Log(args) => log::run(world, args).await,
+        Command::Incidents(args) => incidents::run(world, args).await,
         Command::Check(args) => check::run(world, args).await,
         Command::Say(args) => say::run(world, args).await,
         Command::Accept(args) => accept::run(world, args).await,

@@ -325,7 +325,7 @@ fn what_the_clis_send_is_understood() {
     let payload = json!({"hook_event_name": "UserPromptSubmit", "prompt": format!("{long}\u{1b}"), "session_id": "s", "cwd": "/w"});
     let hook = said("qwen", payload).unwrap();
     assert_eq!((hook.conversation.as_deref(), hook.cwd.as_str()), (Some("s"), "/w"));
-    assert_eq!(hook.prompt.unwrap().chars().count(), 400);
+    assert!((300..=400).contains(&hook.prompt.unwrap().chars().count()));
     let payload = json!({"hook_event_name": "Stop", "last_assistant_message": "secret"});
     let hook = said("codex", payload).unwrap();
     assert_eq!(
