@@ -20,7 +20,7 @@ async fn tell(world: &World, body: Value) -> Value {
     answer.json().await.unwrap()
 }
 
-fn hook(world: &World, event: &str, more: Value) -> Value {
+fn hook(world: &World, event: &str, more: &Value) -> Value {
     let mut body = json!({
         "kind": "claude-code", "event": event, "loop": ID, "agent": "CC", "conversation": "c-1",
         "cwd": world.repo.path().canonicalize().unwrap(), "prompt": "/agent-loop CC", "background": 0,
@@ -49,7 +49,7 @@ async fn a_turn_hook_proves_the_start_and_tells_the_conversation() {
     world.woken("CC", 1).await;
     state(&world, DeliveryState::Submitted).await;
     world.fake.set(ID, "CC", Presence::Busy);
-    assert_eq!(tell(&world, hook(&world, "started", json!({}))).await["status"], "ok");
+    assert_eq!(tell(&world, hook(&world, "started", &json!({}))).await["status"], "ok");
     state(&world, DeliveryState::Started).await;
     let session = world.store().await.sessions(Some(ID)).await.unwrap();
     let cc = session.iter().find(|session| session.agent.as_str() == "CC").unwrap();
@@ -61,7 +61,7 @@ async fn what_is_not_the_agents_own_is_ignored() {
     let world = World::with(&config(""), |_| {}).await;
     world.woken("CC", 1).await;
     world.fake.set(ID, "CC", Presence::Busy);
-    tell(&world, hook(&world, "started", json!({}))).await;
+    tell(&world, hook(&world, "started", &json!({}))).await;
     state(&world, DeliveryState::Started).await;
     for foreign in [
         json!({"kind": "codex"}),
@@ -75,13 +75,13 @@ async fn what_is_not_the_agents_own_is_ignored() {
         json!({"loop": null, "agent": null, "conversation": "c-9"}),
         json!({"loop": null, "agent": null, "conversation": null}),
     ] {
-        let body = hook(&world, "finished", foreign.clone());
+        let body = hook(&world, "finished", &foreign);
         assert_eq!(tell(&world, body).await["status"], "ignored", "{foreign}");
     }
     // Known by the conversation alone; and a new conversation that begins with our wake.
-    let alone = hook(&world, "asks", json!({"loop": null, "agent": null}));
+    let alone = hook(&world, "asks", &json!({"loop": null, "agent": null}));
     assert_eq!(tell(&world, alone).await["status"], "ok");
-    let anew = hook(&world, "started", json!({"conversation": "c-2"}));
+    let anew = hook(&world, "started", &json!({"conversation": "c-2"}));
     assert_eq!(tell(&world, anew).await["status"], "ok");
 }
 
@@ -90,15 +90,15 @@ async fn background_work_is_work() {
     let world = World::with(&config(""), |_| {}).await;
     world.woken("CC", 1).await;
     world.fake.set(ID, "CC", Presence::Busy);
-    tell(&world, hook(&world, "started", json!({}))).await;
+    tell(&world, hook(&world, "started", &json!({}))).await;
     state(&world, DeliveryState::Started).await;
-    tell(&world, hook(&world, "finished", json!({"background": 1}))).await;
+    tell(&world, hook(&world, "finished", &json!({"background": 1}))).await;
     world.idle("CC");
     world.settle().await;
     world.settle().await;
     assert_eq!(world.wakes("CC"), 1, "it was not woken again: {}", world.ledger().await);
     state(&world, DeliveryState::Started).await;
-    tell(&world, hook(&world, "finished", json!({}))).await;
+    tell(&world, hook(&world, "finished", &json!({}))).await;
     // Now it has settled, without a section: woken once more.
     world.woken("CC", 2).await;
 }
@@ -107,8 +107,8 @@ async fn background_work_is_work() {
 async fn what_only_the_hook_knows_of_a_question_reaches_a_person() {
     let world = World::with(&config(""), |options| options.ask_patience = std::time::Duration::ZERO).await;
     world.woken("CC", 1).await;
-    tell(&world, hook(&world, "started", json!({}))).await;
-    tell(&world, hook(&world, "asks", json!({"says": "may I delete it?"}))).await;
+    tell(&world, hook(&world, "started", &json!({}))).await;
+    tell(&world, hook(&world, "asks", &json!({"says": "may I delete it?"}))).await;
     world.fake.set(ID, "CC", Presence::Unknown("?".into()));
     world
         .until("a person to be told", || async {
