@@ -48,8 +48,14 @@ fn condition(seen: &Seen) -> String {
         matches("pane_title", &seen.pane.title),
     ];
     let lines = seen.screen.lines.iter().rev().filter(|line| !line.trim().is_empty()).take(LINES);
-    parts.extend(lines.map(|line| format!("#{{C/r:^{} *$}}", pattern(line.trim_end()))));
+    parts.extend(lines.map(|line| shows(line)));
     parts.into_iter().reduce(|all, part| format!("#{{&&:{all},{part}}}")).unwrap_or_default()
+}
+
+/// Holds where the pane shows `line`, which was read without the blanks at its end. They are of any kind: in Claude
+/// Code's empty composer stands a space that does not break, which no class of expressions has.
+fn shows(line: &str) -> String {
+    format!("#{{C/r:^{}[[:space:]\u{a0}]*$}}", pattern(line.trim_end()))
 }
 
 fn matches(name: &str, value: &str) -> String {
@@ -70,5 +76,6 @@ mod tests {
     fn what_has_a_meaning_in_a_format_is_any_character() {
         assert_eq!(pattern("│ > /agent-loop 小明 {x},#%:"), ". . /agent-loop 小明 .x.....");
         assert_eq!(matches("pane_title", "a}b"), "#{m/r:^-?a.b$,#{pane_title}}");
+        assert_eq!(shows("❯\u{a0}  "), "#{C/r:^.[[:space:]\u{a0}]*$}");
     }
 }

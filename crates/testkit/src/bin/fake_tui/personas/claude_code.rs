@@ -62,6 +62,8 @@ fn draw(view: &View<'_>) -> Picture {
     below.extend(match (view.composer, view.ghost) {
         ("", Some(ghost)) => wrap(&format!("❯ {}", dim(ghost)), view.columns + 2, "  "),
         ("", None) if !view.queue.is_empty() => vec![format!("❯ {}", dim(PLACEHOLDER))],
+        // A space that does not break, unlike the one before a draft.
+        ("", None) => vec!["❯\u{a0}".to_owned()],
         (text, _) => wrap_words(&format!("❯ {text}"), view.columns, "  "),
     });
     below.push(rule);
