@@ -2,6 +2,8 @@
 //!
 //! `cargo xtask test` fetches the CLIs and sets `LOOP_TEST_REAL_AGENTS`; without it these tests skip themselves.
 
+mod all_together;
+mod claude_code;
 mod gemini;
 mod opencode;
 mod qwen;
@@ -16,7 +18,7 @@ use loop_testkit::stub_model::{ModelLine, ModelScript, ModelStep, read_model_log
 use loop_testkit::{eventually, require_tool, skipped};
 use serde_json::{Value, json};
 
-use crate::stage::{LONG, LOOP, Place, Stage, pass, review, sh};
+use crate::stage::{LONG, LOOP, Place, Said, Stage, pass, review, sh};
 
 /// What the ledger says of a wake in a window, and of one headless run.
 const WINDOW: &[&str] = &["queued", "typing", "typed", "submitted", "answered"];
@@ -191,6 +193,17 @@ fn two_turns(repo: &Path) -> ModelScript {
 /// Opens the loop and lets it begin; returns what `loop up` said.
 fn play(shop: &Place<'_>, model: &Model, program: &Path, agent: &str, options: &[&str]) -> String {
     shop.run(&["init", "a greeting for everybody"]);
+    let start = Instant::now();
+    let up = up(shop, model, &[program], options);
+    measured(&format!("{agent}: `loop up` took {:.1} s", start.elapsed().as_secs_f64()));
+    // The exit code says whether every agent can be woken.
+    let expected = i32::from(up.out.contains("NOT READY"));
+    assert_eq!(up.code, Some(expected), "{up:?}\n{}", story(shop, model));
+    up.out
+}
+
+/// `loop up`, from an environment in which every CLI finds the model.
+fn up(shop: &Place<'_>, model: &Model, programs: &[&Path], options: &[&str]) -> Said {
     let env = [
         ("ANTHROPIC_BASE_URL", model.url.clone()),
         ("ANTHROPIC_API_KEY", KEY.to_owned()),
@@ -201,16 +214,9 @@ fn play(shop: &Place<'_>, model: &Model, program: &Path, agent: &str, options: &
         ("GOOGLE_GEMINI_BASE_URL", model.url.clone()),
         // A model by name: else each prompt is first sent to another one that is to choose.
         ("GEMINI_MODEL", "gemini-2.5-flash".to_owned()),
-        ("PATH", path_with(program)),
+        ("PATH", path_with(programs)),
     ];
-    let start = Instant::now();
-    let up = shop.repo.command(LOOP).args(["up", "--yes"]).args(options).envs(env).output().unwrap();
-    measured(&format!("{agent}: `loop up` took {:.1} s", start.elapsed().as_secs_f64()));
-    let said = String::from_utf8_lossy(&up.stdout).into_owned();
-    // The exit code says whether every agent can be woken.
-    let expected = i32::from(said.contains("NOT READY"));
-    assert_eq!(up.status.code(), Some(expected), "{up:?}\n{}", story(shop, model));
-    said
+    Said::of(&shop.repo.command(LOOP).args(["up", "--yes"]).args(options).envs(env).output().unwrap())
 }
 
 /// Waits for the pass, and compares what `loop` claims with what the model and the partner saw.
@@ -376,9 +382,10 @@ fn measured(what: &str) {
     eprintln!("measured: {what}");
 }
 
-/// The `PATH` with the folder of `program` in front. `loop` need not be in it: its agents find it all the same.
-fn path_with(program: &Path) -> String {
+/// The `PATH` with the folders of `programs` in front. `loop` need not be in it: its agents find it all the same.
+fn path_with(programs: &[&Path]) -> String {
     let old = std::env::var_os("PATH").unwrap_or_default();
-    let dirs = program.parent().map(PathBuf::from).into_iter().chain(std::env::split_paths(&old));
+    let dirs = programs.iter().filter_map(|program| program.parent()).map(PathBuf::from);
+    let dirs = dirs.chain(std::env::split_paths(&old));
     std::env::join_paths(dirs).unwrap().into_string().unwrap()
 }

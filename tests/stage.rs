@@ -124,7 +124,7 @@ pub(crate) struct Said {
 }
 
 impl Said {
-    fn of(output: &std::process::Output) -> Self {
+    pub(crate) fn of(output: &std::process::Output) -> Self {
         Self {
             code: output.status.code(),
             out: String::from_utf8_lossy(&output.stdout).into_owned(),

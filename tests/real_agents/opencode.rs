@@ -67,11 +67,11 @@ fn takes_its_turns_headless() {
 }
 
 /// It would ask for its list of models and for language servers.
-const AGENT: &str = "OpenCode: {kind: opencode, env: {OPENCODE_DISABLE_MODELS_FETCH: \"1\", \
+pub(super) const AGENT: &str = "OpenCode: {kind: opencode, env: {OPENCODE_DISABLE_MODELS_FETCH: \"1\", \
                      OPENCODE_DISABLE_LSP_DOWNLOAD: \"1\", OPENCODE_DISABLE_DEFAULT_PLUGINS: \"1\"}}";
 
 /// Where it finds the model.
-fn knows(stage: &Stage, model: &Model) {
+pub(super) fn knows(stage: &Stage, model: &Model) {
     let provider = json!({
         "npm": "@ai-sdk/openai-compatible", "name": "Stub",
         "options": {"baseURL": format!("{}/v1", model.url), "apiKey": KEY},

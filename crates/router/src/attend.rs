@@ -9,7 +9,7 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use jiff::{SignedDuration, Timestamp};
 use loop_core::decide::Decision;
-use loop_core::settle::{Settling, Verdict, started};
+use loop_core::settle::{Settling, Sights, Verdict, started};
 use loop_core::{Config, DeliveryState};
 use loop_store::{Delivery, LoopRow, Severity, StoreError};
 use loop_transport::{Finished, Presence};
@@ -146,10 +146,13 @@ impl Desk {
     ) -> Result<bool, StoreError> {
         let Some(typed) = delivery.typed_at.or(delivery.submitted_at) else { return Ok(false) };
         let text = reached.session.profile.wake_text(delivery.agent.as_str());
-        if delivery.state == DeliveryState::Started || !started(typed, &text, &sighting.sights()) {
+        let sights = sighting.sights();
+        if delivery.state == DeliveryState::Started || !started(typed, &text, &sights) {
             return Ok(false);
         }
-        self.move_on(&delivery.id, DeliveryState::Started, Some("by the agent's own records")).await?;
+        let by_hook = started(typed, &text, &Sights { records: None, ..sights });
+        let witness = if by_hook { "by its turn hook" } else { "by the agent's own records" };
+        self.move_on(&delivery.id, DeliveryState::Started, Some(witness)).await?;
         let told = sighting.signal.as_ref().and_then(|signal| signal.conversation.as_ref());
         let read = sighting.records.as_ref().and_then(|records| records.conversation.as_ref());
         if let Some(id) = told.or(read)

@@ -125,7 +125,9 @@ pub(crate) fn called(text: &str, script: &ModelScript) -> Option<String> {
         }
     }
     let last = text.trim_end().lines().last().filter(|_| text.contains(&script.marker))?;
-    (last.split_whitespace().count() == 1).then(|| last.trim().to_owned())
+    // Codex closes the body with a mark.
+    let is_name = last.trim().starts_with(char::is_alphabetic) && last.split_whitespace().count() == 1;
+    is_name.then(|| last.trim().to_owned())
 }
 
 #[cfg(test)]
@@ -164,6 +166,7 @@ mod tests {
             ("/agent-loops CC", None),
             ("BODY with `/agent-loop CC` in it\n\nOC\n", Some("OC")),
             ("BODY\nhow it goes on", None),
+            ("<skill>\nBODY\n</skill>", None),
             ("Run `loop turn Gem` and follow it", Some("Gem")),
         ] {
             assert_eq!(called(text, &script()).as_deref(), name, "{text}");
