@@ -1,13 +1,14 @@
 //! `cargo xtask`: set-up, tests and measurements of the workspace.
 //!
 //! [`tests`] is what continuous integration runs: it fetches the tools, runs every suite and every check, and ends
-//! with one line that counts them. [`mod@conformance`] tries the sender against fake agent CLIs. [`mod@bench`] prints ratios against the floor of the machine it runs on. [`fuzz`]
+//! with one line that counts them. [`mod@conformance`] tries the sender against fake agent CLIs, [`real_wakes`] against the real ones. [`mod@bench`] prints ratios against the floor of the machine it runs on. [`fuzz`]
 //! gives the parsers bytes that nobody would write.
 
 mod bench;
 mod conformance;
 mod fuzz;
 mod process;
+mod real_wakes;
 mod tally;
 mod tests;
 mod tools;
@@ -19,6 +20,7 @@ const USAGE: &str = "\
 cargo xtask test [--fast]        every suite and check; the last line counts them
 cargo xtask bench [NAME]...      ratios, measured side by side on this machine
 cargo xtask conformance [OPTION] the sender against fake agent CLIs, with troubles at random (--help)
+cargo xtask conformance --real   wakes of the real CLIs, and how soon they arrive [--wakes N] [--agent NAME]
 cargo xtask fuzz [--seconds N]   each fuzz target for N seconds (60)
 
 test --fast leaves out the test with a real agent from npm.
@@ -31,6 +33,7 @@ fn main() -> ExitCode {
         ["test"] => tests::run(&root(), false),
         ["test", "--fast"] => tests::run(&root(), true),
         ["bench", names @ ..] => bench::run(&root(), names),
+        ["conformance", words @ ..] if words.contains(&"--real") => real_wakes::run(&root(), words),
         ["conformance", words @ ..] => conformance::run(&root(), words),
         ["fuzz"] => fuzz::run(&root(), 60),
         ["fuzz", "--seconds", seconds] if seconds.parse::<u64>().is_ok() => {

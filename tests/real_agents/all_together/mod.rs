@@ -125,8 +125,9 @@ fn woken_once_each(shop: &Place<'_>, model: &Model, names: &[&str], wakes: usize
         let ledgers = ledgers(shop, name);
         assert_eq!(ledgers.len(), wakes, "{name}\n{}", story(shop, model));
         for states in ledgers {
+            // What proves more may come before what the screen shows, `submitted`.
             let times = |wanted: &str| states.iter().filter(|(state, _)| state == wanted).count();
-            for once in ["queued", "typing", "typed", "submitted", "started", "answered"] {
+            for once in ["queued", "typing", "typed", "started", "answered"] {
                 assert_eq!(times(once), 1, "{name} {once}: {states:?}\n{}", story(shop, model));
             }
         }

@@ -3,12 +3,10 @@
 //! A person hands the turn to the agent, which answers and hands it back; so the agent is idle whenever a wake is due.
 //! `cargo xtask conformance --real` makes a table of what these tests measure.
 
-use std::fmt::Write as _;
-
 use jiff::Timestamp;
 use loop_testkit::eventually;
 use loop_testkit::stub_model::ModelScript;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{PLAYERS, Player, turn};
 use crate::real_agents::{Model, alone, measured, real_agent, story, up};
@@ -47,9 +45,9 @@ fn of_qwen() {
 /// One wake, in milliseconds.
 struct Wake {
     /// From the end of the commit to the text in the composer.
-    typed: i64,
+    text: i64,
     /// From the submit key, which follows the text after the profile's pause, to the model.
-    from_key: i64,
+    request: i64,
     /// From the end of the commit to the model.
     whole: i64,
 }
@@ -105,24 +103,24 @@ fn try_wakes(player: &Player, test: &str) {
             Some(line["at"].as_str()?.parse::<Timestamp>().ok()?.as_millisecond())
         };
         let times_of = |state: &str| lines.iter().filter(|line| line["state"] == state).count();
-        for once in ["typing", "typed", "submitted", "answered"] {
+        for once in ["typing", "typed", "answered"] {
             assert_eq!(times_of(once), 1, "{once}: {lines:#?}\n{}", story(&shop, &model));
         }
         started += usize::from(at("started").is_some());
         let asked = i64::try_from(call.at_ms).unwrap();
         let typed = at("typed").unwrap();
-        times.push(Wake { typed: typed - ended, from_key: asked - typed - settle, whole: asked - ended });
+        times.push(Wake { text: typed - ended, request: asked - typed - settle, whole: asked - ended });
     }
-    let mut row = format!("wakes of {name}: {wakes} arrived, once each; {started} proven by its records");
-    let mut spread = |what: &str, of: fn(&Wake) -> i64| {
+    let spread = |of: fn(&Wake) -> i64| {
         let mut all: Vec<i64> = times.iter().map(of).collect();
         all.sort_unstable();
-        let _ = write!(row, "; {what} {} {} {}", all[0], all[all.len() / 2], all[all.len() - 1]);
+        [all[0], all[all.len() / 2], all[all.len() - 1]]
     };
-    spread("commit to text", |wake| wake.typed);
-    spread("key to request", |wake| wake.from_key);
-    spread("commit to request", |wake| wake.whole);
-    measured(&row);
+    let row = json!({
+        "agent": name, "wakes": wakes, "arrived": times.len(), "requests": 1, "started": started,
+        "text": spread(|wake| wake.text), "request": spread(|wake| wake.request), "whole": spread(|wake| wake.whole),
+    });
+    measured(&format!("wakes {row}"));
 
     shop.run(&["down"]);
     model.stop();
