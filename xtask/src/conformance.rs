@@ -12,10 +12,11 @@ use crate::process::{cargo, succeeds};
 use crate::tools;
 
 const USAGE: &str = "\
-cargo xtask conformance [--wakes N] [--persona P] [--lanes N] [--seed S] [--tell CLAIM]
+cargo xtask conformance [--wakes N] [--minutes N] [--persona P] [--lanes N] [--seed S] [--tell CLAIM]
 cargo xtask conformance --persona P --case SEED       one case again, as a table printed it
 
 --wakes N     wakes for each persona (1000)
+--minutes N   begins no further wake after so long
 --persona P   one fake alone; `loop-fake-tui --list` names them
 --lanes N     windows for each persona at once (4)
 --seed S      the same troubles as in the run that printed this seed
@@ -23,7 +24,7 @@ cargo xtask conformance --persona P --case SEED       one case again, as a table
 ";
 
 /// What the program itself reads; each has a value.
-const OPTIONS: [&str; 6] = ["--wakes", "--persona", "--lanes", "--seed", "--case", "--tell"];
+const OPTIONS: [&str; 7] = ["--wakes", "--minutes", "--persona", "--lanes", "--seed", "--case", "--tell"];
 
 /// Builds the fakes and runs the program of the testkit with `words`.
 pub(crate) fn run(root: &Path, words: &[&str]) -> Result<ExitCode> {

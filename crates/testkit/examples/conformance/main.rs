@@ -38,6 +38,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Options, String> {
         let number = |text: String| text.parse::<u64>().map_err(|_| format!("{text} is no number"));
         match option.as_str() {
             "--wakes" => options.wakes = usize::try_from(number(value()?)?).unwrap_or(usize::MAX),
+            "--minutes" => options.minutes = Some(number(value()?)?),
             "--lanes" => options.lanes = usize::try_from(number(value()?)?).unwrap_or(1).max(1),
             "--seed" => options.seed = number(value()?)?,
             "--case" => options.case = Some(number(value()?)?),

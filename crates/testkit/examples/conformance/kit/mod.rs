@@ -12,7 +12,7 @@ mod report;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use loop_testkit::Sandbox;
 use loop_testkit::tui::Chance;
@@ -36,6 +36,8 @@ pub(crate) struct Options {
     /// Windows for each persona.
     pub(crate) lanes: usize,
     pub(crate) seed: u64,
+    /// No case begins after so long; the table tells how many were played.
+    pub(crate) minutes: Option<u64>,
     /// One case alone, by its own seed.
     pub(crate) case: Option<u64>,
     /// Tell every case of this claim in full (`unknown`, `refused: draft`).
@@ -51,6 +53,7 @@ impl Default for Options {
             wakes: 1000,
             lanes: 4,
             seed: clock.as_secs(),
+            minutes: None,
             case: None,
             tell: None,
         }
@@ -66,6 +69,7 @@ pub(crate) async fn run(options: &Options) -> Report {
         ..Server::at(sandbox.tmux_socket())
     };
     let began = Instant::now();
+    let until = options.minutes.map(|minutes| began + Duration::from_secs(minutes * 60));
     let mut tasks = Vec::new();
     for persona in &options.personas {
         let seeds = Arc::new(seeds(options, persona));
@@ -73,7 +77,7 @@ pub(crate) async fn run(options: &Options) -> Report {
         for number in 0..options.lanes.min(seeds.len()) {
             let lane = Lane::open(&sandbox, &server, &options.fake, persona, number).await;
             let (seeds, next) = (Arc::clone(&seeds), Arc::clone(&next));
-            tasks.push((persona.clone(), tokio::spawn(play(lane, seeds, next))));
+            tasks.push((persona.clone(), tokio::spawn(play(lane, seeds, next, until))));
         }
     }
     let mut report = Report::new(&options.personas, options.tell.clone());
@@ -86,9 +90,17 @@ pub(crate) async fn run(options: &Options) -> Report {
     report
 }
 
-async fn play(mut lane: Lane, seeds: Arc<Vec<u64>>, next: Arc<AtomicUsize>) -> Vec<judge::Verdict> {
+async fn play(
+    mut lane: Lane,
+    seeds: Arc<Vec<u64>>,
+    next: Arc<AtomicUsize>,
+    until: Option<Instant>,
+) -> Vec<judge::Verdict> {
     let mut verdicts = Vec::new();
     while let Some(seed) = seeds.get(next.fetch_add(1, Ordering::Relaxed)) {
+        if until.is_some_and(|until| Instant::now() >= until) {
+            break;
+        }
         verdicts.push(lane.play(*seed).await);
     }
     verdicts
