@@ -33,6 +33,9 @@ const LOOK_SOON: Duration = Duration::from_millis(150);
 const LOOK_AGAIN: Duration = Duration::from_millis(700);
 /// How long a wait is a short one.
 const SOON: Duration = Duration::from_secs(30);
+/// After this a wait is most likely for a person, who takes their time: looked at so many times more rarely.
+const LATER: Duration = Duration::from_secs(300);
+const RARELY: u32 = 3;
 
 impl Desk {
     /// Delivers whatever is due, until the router stops; a send under way is finished then.
@@ -279,8 +282,12 @@ impl Desk {
     ) -> Result<(), StoreError> {
         let now = Timestamp::now();
         let waited = self.patience.wait(&delivery.id, why, asks, Instant::now());
-        let pause = if waited.whole < SOON { LOOK_SOON } else { LOOK_AGAIN };
-        let again = now + self.options.look.min(pause);
+        let pause = match waited.whole {
+            short if short < SOON => self.options.look.min(LOOK_SOON),
+            middling if middling < LATER => self.options.look.min(LOOK_AGAIN),
+            _ => self.options.look * RARELY,
+        };
+        let again = now + pause;
         let before = delivery.reason.as_deref();
         let put_back = self
             .store
