@@ -191,7 +191,7 @@ impl Desk {
         let is_blind = reached.as_ref().is_some_and(|_| !sighting.can_settle());
         if is_blind && sighting.presence == Presence::Idle && delivery.state != DeliveryState::Unknown {
             let is_person = reached.as_ref().is_some_and(|reached| reached.transport.is_person());
-            return if is_person { Ok(()) } else { self.works(delivery, passed).await };
+            return if is_person { Ok(()) } else { self.works(delivery, passed, false).await };
         }
         match (&presence, verdict) {
             (Presence::Asks { says, .. }, _) => {
@@ -216,7 +216,7 @@ impl Desk {
             (_, Verdict::Working(_)) => {
                 watch.busy = true;
                 self.forget_limit(row, &delivery.agent).await?;
-                self.works(delivery, passed).await
+                self.works(delivery, passed, sighting.presence == Presence::Busy).await
             }
             (_, Verdict::Settled { .. }) => {
                 watch.settling = None;
@@ -277,9 +277,11 @@ impl Desk {
         Ok(())
     }
 
-    async fn works(&self, delivery: &Delivery, passed: Duration) -> Result<(), StoreError> {
+    /// The agent works. Only its screen, right after our text, says that this is our turn: records and hooks that do
+    /// not know our text may tell of another.
+    async fn works(&self, delivery: &Delivery, passed: Duration, is_seen: bool) -> Result<(), StoreError> {
         self.store.add_work(&delivery.id, i64::try_from(passed.as_millis()).unwrap_or(i64::MAX)).await?;
-        if matches!(delivery.state, DeliveryState::Unknown | DeliveryState::Typed) {
+        if is_seen && matches!(delivery.state, DeliveryState::Unknown | DeliveryState::Typed) {
             self.move_on(&delivery.id, DeliveryState::Submitted, Some("seen working")).await?;
         }
         Ok(())

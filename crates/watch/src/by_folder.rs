@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn slugs_are_those_of_the_cli() {
         for (path, expected) in [
-            ("/work/my.repo_1", "-work-my-repo-1"),
+            ("/srv/my.repo_1", "-srv-my-repo-1"),
             ("/tmp/名前 x", "-tmp----x"),
             ("/a/😀", "-a---"),
             ("/home/Me/A-b", "-home-Me-A-b"),

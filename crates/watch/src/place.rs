@@ -105,17 +105,17 @@ mod tests {
         let place = Place {
             home: "/home/me".into(),
             env: [("CODEX_HOME", "/srv/codex"), ("EMPTY", "")].map(|(k, v)| (k.into(), v.into())).into(),
-            folder: "/work/repo".into(),
+            folder: "/srv/repo".into(),
         };
         let cases: &[(&[&str], Option<&str>)] = &[
             (&["$CODEX_HOME/sessions", "~/.codex/sessions"], Some("/srv/codex/sessions")),
             (&["$OTHER/sessions", "~/.codex/sessions"], Some("/home/me/.codex/sessions")),
             (&["$EMPTY/sessions", "~"], Some("/home/me")),
             (&["${CODEX_HOME}_2/x"], Some("/srv/codex_2/x")),
-            (&["{repo}/.zcode/db.sqlite"], Some("/work/repo/.zcode/db.sqlite")),
-            (&[".zcode/db.sqlite"], Some("/work/repo/.zcode/db.sqlite")),
+            (&["{repo}/.zcode/db.sqlite"], Some("/srv/repo/.zcode/db.sqlite")),
+            (&[".zcode/db.sqlite"], Some("/srv/repo/.zcode/db.sqlite")),
             (&["/a/$/{b}/~x"], Some("/a/$/{b}/~x")),
-            (&["~x/y"], Some("/work/repo/~x/y")),
+            (&["~x/y"], Some("/srv/repo/~x/y")),
             (&["$OTHER", "", "  "], None),
             (&["/a/${OPEN"], Some("/a/${OPEN")),
         ];
