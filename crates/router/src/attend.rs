@@ -28,6 +28,9 @@ use crate::witness::Sighting;
 const LINES: usize = 5;
 const CHARACTERS: usize = 400;
 
+/// How long an agent may take from our text to its first output.
+const BEGINS: SignedDuration = SignedDuration::from_secs(5);
+
 /// An agent that works is looked at so many times more rarely than one that may have finished.
 const BUSY: u32 = 3;
 
@@ -69,6 +72,7 @@ impl Desk {
                 open.iter()
                     .any(|delivery| delivery.id == id && !matches!(delivery.state, DeliveryState::Submitted))
             });
+            self.keep_ended(|id| open.iter().any(|delivery| delivery.id == id));
             self.watchers.keep(|loop_id| open.iter().any(|delivery| delivery.loop_id == loop_id)).await;
             // Side by side: an agent that is slow to look at must not hide the others.
             let mut looks: FuturesUnordered<_> = open
@@ -241,6 +245,11 @@ impl Desk {
         delivery: &Delivery,
         words: &str,
     ) -> Result<(), StoreError> {
+        // The words of a limit that has ended stand on the screen until the agent has begun anew.
+        let is_fresh = delivery.typed_at.is_none_or(|at| Timestamp::now().duration_since(at) < BEGINS);
+        if is_fresh && self.has_ended(&delivery.id, words) {
+            return Ok(());
+        }
         let limited = self.note_limit(row, &delivery.agent, words).await?;
         match self.outlook(row, config, &delivery.agent, &limited).await? {
             Outlook::Wait => {

@@ -101,7 +101,10 @@ impl Desk {
                 let limited = self.note_limit(&row, &delivery.agent, &words).await?;
                 let presence = Presence::Limited(format!("{words} ({})", self.ends(&limited)));
                 match self.outlook(&row, &config, &delivery.agent, &limited).await? {
-                    Outlook::Over => reached.session.past_limit = true,
+                    Outlook::Over => {
+                        reached.session.past_limit = true;
+                        self.note_ended(&delivery.id, &words);
+                    }
                     Outlook::Wait | Outlook::Given => return self.not_now(&row, &delivery, &presence).await,
                 }
             }

@@ -28,6 +28,8 @@ pub struct Desk {
     pub(crate) counters: Counters,
     pub(crate) rung: Rung,
     pub(crate) patience: Patience,
+    /// The words of ended usage limits past which deliveries were sent.
+    pub(crate) ended: Mutex<HashMap<String, String>>,
     /// Who reads the agents' records.
     pub(crate) watchers: Watchers,
     /// What the relay said about loops that it could not read, so that it says it once.
@@ -98,6 +100,23 @@ impl Desk {
     pub(crate) fn ring(&self, loop_id: &str, from: &'static str) {
         // The relay's end is gone only while the router stops.
         let _ = self.notices.send(crate::relay::Notice { loop_id: loop_id.to_owned(), from });
+    }
+
+    /// Writes down that this delivery is sent past a usage limit that has ended, with its words.
+    pub(crate) fn note_ended(&self, delivery: &str, words: &str) {
+        let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        ended.insert(delivery.to_owned(), words.to_owned());
+    }
+
+    /// Whether these are the words of the limit past which this delivery was sent.
+    pub(crate) fn has_ended(&self, delivery: &str, words: &str) -> bool {
+        let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        ended.get(delivery).is_some_and(|of| of == words)
+    }
+
+    /// Forgets what is known of the ended limits of other deliveries.
+    pub(crate) fn keep_ended(&self, is_kept: impl Fn(&str) -> bool) {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner).retain(|delivery, _| is_kept(delivery));
     }
 
     /// Whether the delivery's text is being sent right now.

@@ -140,6 +140,7 @@ impl Router {
             counters: metrics::Counters::default(),
             rung: desk::Rung::default(),
             patience: patience::Patience::default(),
+            ended: Mutex::default(),
             watchers: witness::Watchers::default(),
             complaints: Mutex::default(),
             expected: Mutex::default(),
