@@ -25,7 +25,8 @@
 //!
 //! Records are *stale* when they have not changed and the screen has been idle for two quiet windows: what a crash or
 //! a killed sub-agent left open must not keep a loop waiting for ever. An idle screen may be unreadable for
-//! [`BLINK`] without starting its window anew.
+//! [`BLINK`] without starting its window anew. Of the time in which nobody looked, as while the machine slept, only
+//! [`UNWATCHED`] counts; a clock that was set back starts the windows anew.
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -40,6 +41,9 @@ pub const STEADY: SignedDuration = SignedDuration::from_millis(1500);
 
 /// How long an idle screen may be unreadable and still count as idle throughout.
 pub const BLINK: SignedDuration = SignedDuration::from_secs(3);
+
+/// The most that counts of the time between two looks, or a third of the quiet window where that is more.
+pub const UNWATCHED: SignedDuration = SignedDuration::from_secs(5);
 
 /// What a turn hook told of an agent; the newest one counts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -138,6 +142,8 @@ pub enum Verdict {
 pub struct Settling {
     quiet: SignedDuration,
     woken: Option<Timestamp>,
+    /// When it was looked at last.
+    looked: Option<Timestamp>,
     /// The newest sign of life; the first look counts as one.
     active: Option<Timestamp>,
     /// Since when the screen has been idle.
@@ -157,6 +163,7 @@ impl Settling {
         Self {
             quiet,
             woken: None,
+            looked: None,
             active: None,
             idle: None,
             blind: None,
@@ -184,6 +191,7 @@ impl Settling {
 
     /// Says how the agent stands by what is seen `now`.
     pub fn see(&mut self, now: Timestamp, sights: &Sights<'_>) -> Verdict {
+        self.pass_over(now);
         self.remember(now, sights);
         let turn = Turn::new(sights, self.woken);
         let verdict = self.weigh(now, &turn, sights.screen);
@@ -191,6 +199,17 @@ impl Settling {
             self.agreed = None;
         }
         verdict
+    }
+
+    /// Takes the time in which nobody looked out of every window, and what a clock that was set back left in the future.
+    fn pass_over(&mut self, now: Timestamp) {
+        let watched = UNWATCHED.max(self.quiet / 3);
+        let gap = self.looked.map_or(SignedDuration::ZERO, |looked| now.duration_since(looked));
+        let unwatched = gap.saturating_sub(watched).max(SignedDuration::ZERO);
+        for since in [&mut self.active, &mut self.idle, &mut self.blind, &mut self.agreed] {
+            *since = since.map(|since| since.saturating_add(unwatched).map_or(now, |since| since.min(now)));
+        }
+        self.looked = Some(now);
     }
 
     /// Notes what moved since the last look. A time in the future (a clock that was set) counts as now, and once.
