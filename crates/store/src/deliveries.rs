@@ -11,12 +11,16 @@ use crate::error::StoreError;
 use crate::ledger::{self, DeliveryRow};
 use crate::store::Store;
 
+/// Nothing is put off for longer. A time farther away is of a clock that has been set back since, and has come.
+const FARTHEST: Duration = Duration::from_secs(30 * 60);
+
 impl Store {
     /// Claims what may be delivered now and returns it, oldest first, in its present state.
     ///
     /// That is: not typed yet, its time has come, nobody else holds it, its loop is up, not paused and not ended,
     /// and nothing else for that agent in that loop is out or in somebody's hands; so at most one per agent and
-    /// loop. The claim is `owner`'s until it moves the delivery, gives it back, or `lease` has passed.
+    /// loop. The claim is `owner`'s until it moves the delivery, gives it back, or `lease` has passed. What a clock that
+    /// was set back since has put off for hours, or claimed for more than twice the `lease`, is free.
     ///
     /// # Errors
     /// Fails when the store cannot be written to.
@@ -33,8 +37,8 @@ impl Store {
                 "UPDATE deliveries SET lease_owner = ?1, lease_until = ?2
                  WHERE seq IN (
                      SELECT max(d.seq) FROM deliveries d JOIN loops l ON l.id = d.loop_id
-                     WHERE d.state IN ('queued', 'waiting') AND d.not_before <= ?3
-                       AND (d.lease_owner IS NULL OR d.lease_until <= ?3)
+                     WHERE d.state IN ('queued', 'waiting') AND (d.not_before <= ?3 OR d.not_before > ?4)
+                       AND (d.lease_owner IS NULL OR d.lease_until <= ?3 OR d.lease_until > ?5)
                        AND l.up AND l.paused IS NULL AND l.ended_at IS NULL
                        AND NOT EXISTS (
                            SELECT 1 FROM deliveries o
@@ -43,13 +47,15 @@ impl Store {
                        AND NOT EXISTS (
                            SELECT 1 FROM deliveries o
                            WHERE o.loop_id = d.loop_id AND o.agent_key = d.agent_key
-                             AND o.state IN ('queued', 'waiting') AND o.lease_until > ?3)
+                             AND o.state IN ('queued', 'waiting') AND o.lease_until > ?3 AND o.lease_until <= ?5)
                      GROUP BY d.loop_id, d.agent_key)
                  RETURNING *",
             )
             .bind(owner)
             .bind(until)
             .bind(now.as_millisecond())
+            .bind(now.as_millisecond().saturating_add(columns::int(FARTHEST.as_millis())))
+            .bind(until.saturating_add(columns::int(lease.as_millis())))
             .fetch_all(&mut *transaction)
             .await?;
             transaction.commit().await?;

@@ -67,6 +67,20 @@ async fn nothing_is_claimed_before_its_time() {
 }
 
 #[tokio::test]
+async fn a_clock_that_is_set_back_puts_nothing_off_for_hours() {
+    let folder = Folder::new();
+    let store = folder.open_with_loop().await;
+    let id = queued(&store).await.id;
+    // The clock was two hours ahead when it was put off, and when it was claimed.
+    store.postpone(&id, Waiting, "busy", at(7260), false, at(7200)).await.unwrap();
+    assert_eq!(claimed(&store, "one", 3).await, id);
+    store.postpone(&id, Waiting, "busy", at(7200), false, at(7200)).await.unwrap();
+    assert_eq!(claimed(&store, "one", 7200).await, id);
+    assert_eq!(claimed(&store, "one", 3).await, id);
+    assert!(claimed(&store, "one", 4).await.is_empty(), "this claim is of the clock as it is");
+}
+
+#[tokio::test]
 async fn an_agent_has_one_wake_at_a_time_in_each_loop() {
     let folder = Folder::new();
     let store = folder.open_with_loop().await;
