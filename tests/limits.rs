@@ -2,6 +2,7 @@
 
 use loop_testkit::script::{Script, Step};
 use loop_testkit::{eventually, require_tool};
+use serde_json::Value;
 
 use crate::stage::{LONG, Place, Stage, pass, review, turn, work};
 
@@ -33,9 +34,10 @@ fn the_agent_is_woken_again_when_the_limit_has_ended() {
     let stage = Stage::new(TIMINGS);
     let shop = raise(&stage, "limit reached, try again in 8 seconds", "");
     eventually("the limit to be known", LONG, || {
-        let you = shop.status()["you"].to_string();
-        if you.contains("usage limit") { Ok(()) } else { Err(format!("{you}\n{}", shop.story())) }
+        let waits = shop.status()["deliveries"].to_string();
+        if waits.contains("usage limit") { Ok(()) } else { Err(format!("{waits}\n{}", shop.story())) }
     });
+    assert_eq!(shop.status()["you"], Value::Null, "it is waited out");
     assert_eq!(shop.wakes("CC"), 1);
     shop.until("running", "");
     eventually("CC to be woken again", LONG, || match shop.wakes("CC") {

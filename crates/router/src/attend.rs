@@ -149,16 +149,20 @@ impl Desk {
         sighting: &Sighting,
     ) -> Result<bool, StoreError> {
         let Some(typed) = delivery.typed_at.or(delivery.submitted_at) else { return Ok(false) };
-        let text = reached.session.profile.wake_text(delivery.agent.as_str());
-        let sights = sighting.sights();
-        if delivery.state == DeliveryState::Started || !started(typed, &text, &sights) {
+        if delivery.state == DeliveryState::Started {
             return Ok(false);
         }
-        let by_hook = started(typed, &text, &Sights { records: None, ..sights });
+        let text = reached.session.profile.wake_text(delivery.agent.as_str());
+        // Its end may have been told since.
+        let (began, records) = (sighting.began.as_ref(), sighting.records.as_ref());
+        let by_hook = started(typed, &text, &Sights { signal: began, ..Sights::default() });
+        if !by_hook && !started(typed, &text, &Sights { records, ..Sights::default() }) {
+            return Ok(false);
+        }
         let witness = if by_hook { "by its turn hook" } else { "by the agent's own records" };
         self.move_on(&delivery.id, DeliveryState::Started, Some(witness)).await?;
-        let told = sighting.signal.as_ref().and_then(|signal| signal.conversation.as_ref());
-        let read = sighting.records.as_ref().and_then(|records| records.conversation.as_ref());
+        let told = began.filter(|_| by_hook).and_then(|signal| signal.conversation.as_ref());
+        let read = records.and_then(|records| records.conversation.as_ref());
         if let Some(id) = told.or(read)
             && reached.session.conversation.as_ref() != Some(id)
             && let Some(mut session) = self.store.session(&row.id, &delivery.agent).await?
@@ -190,7 +194,14 @@ impl Desk {
         if !matches!(presence, Presence::Gone(_) | Presence::Shell(_)) {
             watch.gone_since = None;
         }
-        self.remark(delivery, watch, &presence).await?;
+        match &presence {
+            // When it ends is said with it below.
+            Presence::Limited(_) => {}
+            Presence::Asks { .. } => {
+                self.remark(delivery, watch, Some(describe(&delivery.agent, &presence))).await?
+            }
+            _ => self.remark(delivery, watch, None).await?,
+        }
         // Where nobody can tell when it has finished, it works until its section comes.
         let is_blind = reached.as_ref().is_some_and(|_| !sighting.can_settle());
         if is_blind && sighting.presence == Presence::Idle && delivery.state != DeliveryState::Unknown {
@@ -206,7 +217,7 @@ impl Desk {
                 }
                 Ok(())
             }
-            (Presence::Limited(words), _) => self.limited(row, config, delivery, words).await,
+            (Presence::Limited(words), _) => self.limited(row, config, delivery, watch, words).await,
             (Presence::Gone(_) | Presence::Shell(_), _) => {
                 // A window that is gone twice is gone; a process that has ended is known to have.
                 let since = *watch.gone_since.get_or_insert_with(Instant::now);
@@ -243,6 +254,7 @@ impl Desk {
         row: &LoopRow,
         config: &Config,
         delivery: &Delivery,
+        watch: &mut Watch,
         words: &str,
     ) -> Result<(), StoreError> {
         // The words of a limit that has ended stand on the screen until the agent has begun anew.
@@ -253,12 +265,9 @@ impl Desk {
         let limited = self.note_limit(row, &delivery.agent, words).await?;
         match self.outlook(row, config, &delivery.agent, &limited).await? {
             Outlook::Wait => {
-                let text = format!(
-                    "{} ({})",
-                    describe(&delivery.agent, &Presence::Limited(words.to_owned())),
-                    self.ends(&limited)
-                );
-                self.tell_once(row, "waiting", &format!("limited {}", delivery.id), &text).await
+                let why = self.met_words(&delivery.agent, &limited);
+                self.tell_limit(row, delivery, &why).await?;
+                self.remark(delivery, watch, Some(why)).await
             }
             Outlook::Over | Outlook::Given => {
                 self.move_on(&delivery.id, DeliveryState::Unanswered, Some(&met(&limited))).await?;
@@ -268,17 +277,13 @@ impl Desk {
         }
     }
 
-    /// What the agent asks of a person stands with its delivery as long as it asks, for `loop status`.
+    /// What stands in the agent's way stands with its delivery as long as it does, for `loop status`.
     async fn remark(
         &self,
         delivery: &Delivery,
         watch: &mut Watch,
-        presence: &Presence,
+        reason: Option<String>,
     ) -> Result<(), StoreError> {
-        let reason = match presence {
-            Presence::Asks { .. } | Presence::Limited(_) => Some(describe(&delivery.agent, presence)),
-            _ => None,
-        };
         if reason.is_some() && reason != delivery.reason || reason.is_none() && watch.remarked {
             self.store.remark(&delivery.id, reason.as_deref()).await?;
         }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use loop_core::delivery::MAX_TRIES;
 use loop_core::{Config, DeliveryState, Name};
 use loop_store::{Delivery, LoopRow, Severity, StoreError};
@@ -36,6 +36,17 @@ const SOON: Duration = Duration::from_secs(30);
 /// After this a wait is most likely for a person, who takes their time: looked at so many times more rarely.
 const LATER: Duration = Duration::from_secs(300);
 const RARELY: u32 = 3;
+
+/// What a wake waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum For {
+    /// A person's answer to what the agent asks.
+    Answer,
+    /// The end of a usage limit, of which a person was told.
+    Limit,
+    /// Anything else.
+    Else,
+}
 
 impl Desk {
     /// Delivers whatever is due, until the router stops; a send under way is finished then.
@@ -83,29 +94,32 @@ impl Desk {
         };
         let config = match self.config_of(&row) {
             Ok(config) => config,
-            Err(why) => return self.wait(&row, &delivery, &why, false).await,
+            Err(why) => return self.wait(&row, &delivery, &why, For::Else).await,
         };
         if let Some(why) = self.author_still_works(&row, &config, &delivery).await? {
-            return self.wait(&row, &delivery, &why, false).await;
+            return self.wait(&row, &delivery, &why, For::Else).await;
         }
         if let Some(why) = self.another_still_works(&row, &config, &delivery).await? {
-            return self.wait(&row, &delivery, &why, false).await;
+            return self.wait(&row, &delivery, &why, For::Else).await;
         }
         let mut reached = match self.reach(&row, &config, &delivery.agent).await? {
             Ok(reached) => reached,
-            Err(why) => return self.wait(&row, &delivery, &why, false).await,
+            Err(why) => return self.wait(&row, &delivery, &why, For::Else).await,
         };
         match self.probe(&reached).await {
             Ok(Presence::Idle | Presence::Waiting) => {}
             Ok(Presence::Limited(words)) => {
                 let limited = self.note_limit(&row, &delivery.agent, &words).await?;
-                let presence = Presence::Limited(format!("{words} ({})", self.ends(&limited)));
                 match self.outlook(&row, &config, &delivery.agent, &limited).await? {
                     Outlook::Over => {
                         reached.session.past_limit = true;
                         self.note_ended(&delivery.id, &words);
                     }
-                    Outlook::Wait | Outlook::Given => return self.not_now(&row, &delivery, &presence).await,
+                    Outlook::Wait | Outlook::Given => {
+                        let why = self.met_words(&delivery.agent, &limited);
+                        self.tell_limit(&row, &delivery, &why).await?;
+                        return self.wait(&row, &delivery, &why, For::Limit).await;
+                    }
                 }
             }
             // It may be our own text, left by a send that was cut off; the transport looks and finishes it.
@@ -116,8 +130,8 @@ impl Desk {
         // The last look before it is too late to take it back: a commit may have come, or a rebase begun.
         match self.relay(&Notice { loop_id: row.id.clone(), from: "courier" }).await {
             Ok(Relayed::Read { .. }) => {}
-            Ok(Relayed::Nothing(why)) => return self.wait(&row, &delivery, &why, false).await,
-            Err(error) => return self.wait(&row, &delivery, &error.to_string(), false).await,
+            Ok(Relayed::Nothing(why)) => return self.wait(&row, &delivery, &why, For::Else).await,
+            Err(error) => return self.wait(&row, &delivery, &error.to_string(), For::Else).await,
         }
         self.keep_conversation(&row, &mut reached).await?;
         self.send(&row, &delivery, &reached).await
@@ -164,9 +178,9 @@ impl Desk {
         config: &Config,
         delivery: &Delivery,
     ) -> Result<Option<String>, StoreError> {
-        let waited = Timestamp::now().duration_since(delivery.created_at);
-        let grace = SignedDuration::from_secs(i64::try_from(config.handover_grace).unwrap_or(i64::MAX));
-        if waited >= grace {
+        // Time in which the machine slept, or nobody looked, is none in which the author could have finished.
+        let waited = self.patience.waited(&delivery.id, Instant::now());
+        if waited >= Duration::from_secs(config.handover_grace) {
             return Ok(None);
         }
         let Some(turn) = self.store.turns(&row.id).await?.into_iter().find(|turn| turn.n == delivery.turn)
@@ -271,20 +285,14 @@ impl Desk {
         delivery: &Delivery,
         presence: &Presence,
     ) -> Result<(), StoreError> {
-        let asks = matches!(presence, Presence::Asks { .. });
-        self.wait(row, delivery, &describe(&delivery.agent, presence), asks).await
+        let what = if matches!(presence, Presence::Asks { .. }) { For::Answer } else { For::Else };
+        self.wait(row, delivery, &describe(&delivery.agent, presence), what).await
     }
 
     /// Puts the delivery back: waiting is no retry. A person is told when it lasts.
-    async fn wait(
-        &self,
-        row: &LoopRow,
-        delivery: &Delivery,
-        why: &str,
-        asks: bool,
-    ) -> Result<(), StoreError> {
+    async fn wait(&self, row: &LoopRow, delivery: &Delivery, why: &str, what: For) -> Result<(), StoreError> {
         let now = Timestamp::now();
-        let waited = self.patience.wait(&delivery.id, why, asks, Instant::now());
+        let waited = self.patience.wait(&delivery.id, why, what == For::Answer, Instant::now());
         let pause = match waited.whole {
             short if short < SOON => self.options.look.min(LOOK_SOON),
             middling if middling < LATER => self.options.look.min(LOOK_AGAIN),
@@ -305,7 +313,7 @@ impl Desk {
         }
         if waited.asks.is_some_and(|asked| asked >= self.options.ask_patience) {
             self.tell_once(row, "waiting", &format!("asks {} {why}", delivery.id), why).await?;
-        } else if waited.whole >= self.options.wait_patience {
+        } else if waited.whole >= self.options.wait_patience && what != For::Limit {
             self.tell_once(row, "waiting", &format!("waits {}", delivery.id), why).await?;
         }
         Ok(())
@@ -425,7 +433,6 @@ pub fn needs_a_person(reason: &str) -> bool {
         " asks for ",
         " asks to ",
         "somebody's draft",
-        "usage limit",
         "not approved",
         "nobody can tell",
         "cannot run `",
@@ -459,8 +466,7 @@ mod tests {
             Presence::Shell(text.clone()),
             asks,
             Presence::Draft(text.clone()),
-            Presence::Limited(text.clone()),
-            Presence::Unknown(text),
+            Presence::Unknown(text.clone()),
         ];
         let missing = TransportError::ToolMissing {
             tool: "nosuchprogram".into(),
@@ -469,7 +475,9 @@ mod tests {
         };
         assert!(needs_a_person(&missing.to_string()), "{missing}");
         assert!(person.iter().all(|presence| needs_a_person(&describe(&agent, presence))));
-        let itself = [Presence::Starting, Presence::Idle, Presence::Busy, Presence::Waiting];
+        // One that cannot be waited out holds the loop, which says so by itself.
+        let limited = Presence::Limited(text);
+        let itself = [Presence::Starting, Presence::Idle, Presence::Busy, Presence::Waiting, limited];
         assert!(!itself.iter().any(|presence| needs_a_person(&describe(&agent, presence))));
     }
 }

@@ -7,7 +7,7 @@
 use jiff::{SignedDuration, Timestamp};
 use loop_core::config::OnLimit;
 use loop_core::{Config, Name, limit};
-use loop_store::{Limited, LoopPatch, LoopRow, StoreError};
+use loop_store::{Delivery, Limited, LoopPatch, LoopRow, StoreError};
 
 use crate::desk::Desk;
 use crate::facts::LIMITED;
@@ -37,11 +37,11 @@ impl Desk {
         }
         let now = Timestamp::now();
         let until = limit::until(words, &now.to_zoned_datetime(self.options.time_zone.clone()));
-        let since = known.map_or(now, |known| known.since);
-        let limited = Limited { words: words.to_owned(), since, until };
+        let since = known.as_ref().map_or(now, |known| known.since);
+        let skipped = known.is_some_and(|known| known.skipped);
+        let limited = Limited { words: words.to_owned(), since, until, skipped };
         self.store.keep_limit(&row.id, agent, Some(&limited)).await?;
-        let text = format!("{agent} has met a usage limit: {words} ({})", self.ends(&limited));
-        self.say(Some(&row.id), "delivery", &text).await?;
+        self.say(Some(&row.id), "delivery", &self.met_words(agent, &limited)).await?;
         Ok(limited)
     }
 
@@ -53,8 +53,23 @@ impl Desk {
         Ok(())
     }
 
+    /// That an agent has met a limit, and when it ends.
+    pub(crate) fn met_words(&self, agent: &Name, limited: &Limited) -> String {
+        format!("{agent} {LIMITED_WORDS}: {} ({})", limited.words, self.ends(limited))
+    }
+
+    /// Tells a person, once per wake, what is waited for.
+    pub(crate) async fn tell_limit(
+        &self,
+        row: &LoopRow,
+        delivery: &Delivery,
+        why: &str,
+    ) -> Result<(), StoreError> {
+        self.tell_once(row, "waiting", &format!("limited {}", delivery.id), why).await
+    }
+
     /// When a limit ends, in words.
-    pub(crate) fn ends(&self, limited: &Limited) -> String {
+    fn ends(&self, limited: &Limited) -> String {
         match limited.until {
             Some(until) => {
                 let until = until.to_zoned_datetime(self.options.time_zone.clone());
@@ -77,10 +92,12 @@ impl Desk {
             return Ok(Outlook::Over);
         }
         let on_limit = config.agent(agent).map(|agent| agent.on_limit).unwrap_or_default();
-        let why = format!("{agent} {LIMITED_WORDS}: {} ({})", limited.words, self.ends(limited));
+        let why = self.met_words(agent, limited);
         match on_limit {
             OnLimit::Skip => {
                 if !row.skipped.contains(agent) {
+                    let mine = Limited { skipped: true, ..limited.clone() };
+                    self.store.keep_limit(&row.id, agent, Some(&mine)).await?;
                     let mut skipped = row.skipped.clone();
                     skipped.push(agent.clone());
                     self.change(row, LoopPatch { skipped: Some(skipped), ..LoopPatch::default() }).await?;
@@ -120,19 +137,17 @@ impl Desk {
         Ok(Outlook::Given)
     }
 
-    /// Lets agents take part again whose limits have ended.
+    /// Lets agents take part again who were left out for limits that have ended. Whom a person leaves out stays out.
     pub(crate) async fn unskip(&self) -> Result<(), StoreError> {
         let now = Timestamp::now();
         for (loop_id, agent, limited) in self.store.limited().await? {
             let Some(row) = self.store.loop_row(&loop_id).await? else { continue };
             let is_over = limited.until.is_some_and(|until| now >= until + signed(self.options.limit_margin));
-            if !is_over || !row.skipped.contains(&agent) || row.paused.is_some() {
+            if !is_over || !limited.skipped || row.paused.is_some() {
                 continue;
             }
-            let skips = self.config_of(&row).is_ok_and(|config| {
-                config.agent(&agent).is_some_and(|agent| agent.on_limit == OnLimit::Skip)
-            });
-            if !skips {
+            self.store.keep_limit(&loop_id, &agent, Some(&Limited { skipped: false, ..limited })).await?;
+            if !row.skipped.contains(&agent) {
                 continue;
             }
             let skipped = row.skipped.iter().filter(|other| **other != agent).cloned().collect();

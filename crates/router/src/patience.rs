@@ -58,6 +58,12 @@ impl Patience {
         }
     }
 
+    /// How long a delivery has waited, for whatever reason, while the machine was awake.
+    pub(crate) fn waited(&self, delivery: &str, now: Instant) -> Duration {
+        let waits = self.waits.lock().unwrap_or_else(PoisonError::into_inner);
+        waits.get(delivery).map_or(Duration::ZERO, |wait| now.duration_since(wait.since))
+    }
+
     /// Whether it is time to try to finish a send that may have been cut off: more and more rarely.
     pub(crate) fn may_try(&self, delivery: &str, now: Instant) -> bool {
         let mut waits = self.waits.lock().unwrap_or_else(PoisonError::into_inner);

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use loop_core::decide::{Accept, Resume};
 use loop_core::{Config, DeliveryState, Name, Profile, config};
-use loop_store::{LoopPatch, LoopRow, Store, StoreError};
+use loop_store::{Limited, LoopPatch, LoopRow, Store, StoreError};
 use serde::{Deserialize, Serialize};
 
 use crate::facts::TAKEN_DOWN;
@@ -147,6 +147,13 @@ pub async fn steer(
                 skipped.push(name.clone());
             }
             patch.skipped = Some(skipped);
+            // From now on it is a person's decision, whatever becomes of a usage limit.
+            if let Some(limited) =
+                store.witnessed(loop_id, &name).await?.limited.filter(|limited| limited.skipped)
+            {
+                let theirs = Limited { skipped: false, ..limited };
+                store.keep_limit(loop_id, &name, Some(&theirs)).await?;
+            }
             if *undo { format!("{name} takes part again") } else { format!("{name} is skipped") }
         }
         Steer::Up => {

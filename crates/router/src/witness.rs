@@ -25,13 +25,15 @@ pub struct Sighting {
     pub records: Option<Recorded>,
     /// The newest word of its turn hook.
     pub signal: Option<Signal>,
+    /// What it said when the newest turn began, whatever it said since.
+    pub began: Option<Signal>,
 }
 
 impl Sighting {
     /// An agent that nothing reaches any more; why.
     pub fn gone(why: String) -> Self {
         let screen = Some(Seen::Gone(why.clone()));
-        Self { presence: Presence::Gone(why), screen, records: None, signal: None }
+        Self { presence: Presence::Gone(why), screen, records: None, signal: None, began: None }
     }
 
     /// The witnesses.
@@ -85,7 +87,8 @@ pub async fn look(
         Some(watcher) => Some(watcher.look(session.conversation.as_deref(), now).await),
         None => None,
     };
-    Ok(Sighting { presence, screen, records, signal: witnessed.signal().cloned() })
+    let (signal, began) = (witnessed.signal().cloned(), witnessed.started.clone());
+    Ok(Sighting { presence, screen, records, signal, began })
 }
 
 /// A watcher of the records of a session's agent; `None` where its profile names none.
@@ -154,6 +157,7 @@ mod tests {
                 prompt: None,
                 says: None,
             }),
+            began: None,
         }
     }
 

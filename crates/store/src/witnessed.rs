@@ -58,6 +58,9 @@ pub struct Limited {
     pub since: Timestamp,
     /// Until when it lasts; `None`: that could not be read.
     pub until: Option<Timestamp>,
+    /// Whether the agent is left out for it, and by nobody else.
+    #[serde(default)]
+    pub skipped: bool,
 }
 
 impl Store {

@@ -132,7 +132,7 @@ async fn what_was_learnt_of_an_agent_outlives_its_session() {
     for (event, second) in [(Event::Started, 5), (Event::Finished, 9), (Event::Finished, 7)] {
         store.keep_signal("L", &name("CC"), &signal(event, second)).await.unwrap();
     }
-    let limited = Limited { words: "resets 3pm".to_owned(), since: at(1), until: Some(at(2)) };
+    let limited = Limited { words: "resets 3pm".to_owned(), since: at(1), until: Some(at(2)), skipped: true };
     store.keep_limit("L", &name("CC"), Some(&limited)).await.unwrap();
     let learnt = store.witnessed("L", &name("cc")).await.unwrap();
     assert_eq!(learnt.conversation.as_deref(), Some("c-1"));

@@ -4,7 +4,7 @@
 //! the same whether it was started before, during or after the work.
 
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
 use loop_core::config::Agent;
@@ -34,7 +34,7 @@ const CLOSER: Duration = Duration::from_millis(800);
 /// How long a look may take.
 const LOOK: Duration = Duration::from_secs(15);
 /// How long an agent must be gone.
-const GONE: SignedDuration = SignedDuration::from_secs(2);
+const GONE: Duration = Duration::from_secs(2);
 
 /// What a program reads.
 #[derive(Debug, Serialize)]
@@ -81,7 +81,7 @@ impl Post<'_> {
         let mut watcher = None;
         let mut watched: Option<SessionRow> = None;
         let mut settling: Option<(Option<String>, Settling)> = None;
-        let mut gone_since: Option<Timestamp> = None;
+        let mut gone_since: Option<Instant> = None;
         loop {
             let now = Timestamp::now();
             let wake = self.wake().await?;
@@ -145,8 +145,8 @@ impl Post<'_> {
                     return Ok(self.ended("asks", &format!("{says}{how}")));
                 }
                 Verdict::Gone(why) => {
-                    let since = *gone_since.get_or_insert(now);
-                    if now.duration_since(since) >= GONE {
+                    let since = *gone_since.get_or_insert_with(Instant::now);
+                    if since.elapsed() >= GONE {
                         return Ok(self.ended("gone", why));
                     }
                 }

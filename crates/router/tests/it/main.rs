@@ -7,6 +7,7 @@ mod examples;
 mod fake;
 mod holds;
 mod http;
+mod limits;
 mod reaching;
 mod turns;
 mod verify;

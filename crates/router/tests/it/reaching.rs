@@ -68,7 +68,7 @@ async fn nothing_is_typed_into_what_is_not_the_agent_at_rest() {
         world.settle().await;
         assert_eq!(world.wakes("CC"), 0, "{presence:?}");
     }
-    assert_eq!(world.events("told").await.len(), 1);
+    assert_eq!(world.events("told").await.len(), 2, "of the question, and of the limit");
     let lines = world.store().await.ledger(ID).await.unwrap().len();
     assert!(lines < 8, "{lines} lines for a wait");
     world.idle("CC");

@@ -1,6 +1,6 @@
 //! Who is woken, and when.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use loop_transport::Presence;
 use serde_json::json;
@@ -227,18 +227,19 @@ async fn several_sections_in_a_row_make_one_hand_over() {
     assert_eq!(world.wakes("Codex"), 1, "{}", world.ledger().await);
 }
 
+/// Whether the newest wake waits for CC.
+async fn told_to_wait(world: &World) -> Result<(), String> {
+    let waiting = world.deliveries().await.pop().unwrap();
+    let reason = waiting.reason.clone().unwrap_or_default();
+    if reason.contains("CC has not finished") { Ok(()) } else { Err(format!("{waiting:?}")) }
+}
+
 #[tokio::test]
 async fn the_next_agent_waits_until_the_author_has_settled() {
     let world = World::with(&config(&["CC", "Codex"], "handover_grace: 1h"), |_| {}).await;
     world.woken("CC", 1).await;
     world.section("CC", "built it", "");
-    world
-        .until("the wait to be told", || async {
-            let waiting = world.deliveries().await.pop().unwrap();
-            let reason = waiting.reason.clone().unwrap_or_default();
-            if reason.contains("CC has not finished") { Ok(()) } else { Err(format!("{waiting:?}")) }
-        })
-        .await;
+    world.until("the wait to be told", || told_to_wait(&world)).await;
     assert_eq!(world.wakes("Codex"), 0);
     world.idle("CC");
     world.woken("Codex", 1).await;
@@ -358,4 +359,19 @@ async fn a_planner_with_a_window_is_woken_once_at_the_end() {
     world.settle().await;
     assert_eq!(world.wakes("Hermes"), 1);
     assert_eq!(world.row().await.state, "passed");
+}
+
+#[tokio::test]
+async fn the_grace_of_a_hand_over_is_time_in_which_somebody_looked() {
+    let mut world = World::with(&config(&["CC", "Codex"], "handover_grace: 2s"), |_| {}).await;
+    world.woken("CC", 1).await;
+    world.section("CC", "built it", "");
+    world.until("the wait to be told", || told_to_wait(&world)).await;
+    // As over a night in which the machine slept, the grace goes by and nobody can say what CC did.
+    world.crash().await;
+    tokio::time::sleep(Duration::from_millis(2100)).await;
+    let started = Instant::now();
+    world.start().await;
+    world.woken("Codex", 1).await;
+    assert!(started.elapsed() >= Duration::from_millis(1900), "{:?}", started.elapsed());
 }

@@ -57,6 +57,20 @@ async fn a_turn_hook_proves_the_start_and_tells_the_conversation() {
 }
 
 #[tokio::test]
+async fn a_start_is_proved_although_the_end_was_told_before_anybody_looked() {
+    let mut world = World::with(&config(""), |_| {}).await;
+    world.woken("CC", 1).await;
+    state(&world, DeliveryState::Submitted).await;
+    // Both come in between two looks.
+    world.options.look = std::time::Duration::from_secs(2);
+    world.restart().await;
+    world.fake.set(ID, "CC", Presence::Busy);
+    tell(&world, hook(&world, "started", &json!({}))).await;
+    tell(&world, hook(&world, "finished", &json!({"prompt": null}))).await;
+    state(&world, DeliveryState::Started).await;
+}
+
+#[tokio::test]
 async fn what_is_not_the_agents_own_is_ignored() {
     let world = World::with(&config(""), |_| {}).await;
     world.woken("CC", 1).await;

@@ -1,0 +1,62 @@
+//! Usage limits: who is told, and who is left out.
+
+use std::time::Duration;
+
+use loop_transport::Presence;
+use serde_json::json;
+
+use crate::world::{ID, World, config};
+
+/// CC meets a limit, before it is woken for the first time.
+async fn limited(agent: &str, words: &str) -> World {
+    let text = config(&["CC", "Codex"], "pass: any")
+        .replace("CC: {kind: scripted,", &format!("CC: {{kind: scripted, {agent}"));
+    let mut world = World::down(&text, |options| {
+        options.limit_margin = Duration::from_millis(200);
+        options.sweep = Duration::from_millis(50);
+    })
+    .await;
+    world.fake.set(ID, "CC", Presence::Limited(words.to_owned()));
+    world.up(ID).await;
+    world.start().await;
+    world
+}
+
+#[tokio::test]
+async fn a_person_is_told_of_a_limit_although_nothing_was_typed() {
+    let world = limited("", "try again in 2 hours").await;
+    world
+        .until("a person to be told", || async {
+            let told = world.events("told").await;
+            if told.iter().any(|line| line.contains("try again in 2 hours (until ")) {
+                Ok(())
+            } else {
+                Err(format!("{told:?}"))
+            }
+        })
+        .await;
+    world.settle().await;
+    assert_eq!(world.events("told").await.len(), 1, "once");
+    assert_eq!(world.wakes("CC"), 0);
+    // It is waited out: nothing is left to do for anybody.
+    assert_eq!(loop_router::for_a_person(&world.deliveries().await), None);
+}
+
+#[tokio::test]
+async fn whom_a_person_leaves_out_is_left_out_whatever_becomes_of_a_limit() {
+    let world = limited("on_limit: skip, ", "try again in 1 second").await;
+    world.woken("Codex", 1).await;
+    world
+        .until("CC to take part again", || async {
+            let said = world.events("steer").await;
+            if said.iter().any(|line| line.contains("takes part again")) {
+                Ok(())
+            } else {
+                Err(format!("{said:?}"))
+            }
+        })
+        .await;
+    world.steer("skip", json!({"name": "CC"})).await;
+    world.settle().await;
+    assert_eq!(world.row().await.skipped.len(), 1, "{:?}", world.events("steer").await);
+}
