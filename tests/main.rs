@@ -20,6 +20,7 @@ mod person;
 mod real_agents;
 mod settled;
 mod stage;
+mod started_again;
 mod tell;
 mod this_repository;
 mod turn_hooks;

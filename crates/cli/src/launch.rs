@@ -1,7 +1,8 @@
 //! Giving every agent a session: a window of its own, or a headless run per turn.
 
+mod ready;
+
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use loop_core::config::Agent;
 use loop_core::plain::plain;
@@ -10,7 +11,7 @@ use loop_router::{agent_environment, transport_session};
 use loop_store::{LoopRow, SessionRow};
 use loop_transport::kinds::exec;
 use loop_transport::kinds::tmux::Address;
-use loop_transport::tmux::{NotReady, OpenWindow, Pane, PaneId, Server, Tags, TmuxError};
+use loop_transport::tmux::{OpenWindow, Pane, PaneId, Server, Tags};
 use serde::Serialize;
 
 use crate::client::Client;
@@ -18,9 +19,6 @@ use crate::failure::Failure;
 use crate::output;
 use crate::starting::{Ground, Start};
 use crate::world::World;
-
-/// How long a CLI may take until it takes input.
-const READY: Duration = Duration::from_secs(90);
 
 /// What became of one agent's session.
 #[derive(Debug, Clone, Serialize)]
@@ -172,13 +170,29 @@ impl Launcher<'_> {
         };
         let known = self.known_conversation(agent).await?;
         // A tagged pane that shows a shell is not the agent: it is started anew in its place.
-        if let Some(pane) = there.as_ref().filter(|pane| !pane.dead && !is_shell(pane)) {
-            launched.conversation.clone_from(&known);
-            register(self.client, self.row, agent, pane, known, true).await?;
-            return Ok(launched);
+        if let Some(pane) = there.as_ref().filter(|pane| !pane.dead && !pane.shows_shell()) {
+            if let Some(other) = self.other_program(agent, pane) {
+                output::note(format!(
+                    "note: {}'s window ran {other}; it is started anew as {}.",
+                    agent.name, agent.kind
+                ));
+            } else {
+                launched.conversation.clone_from(&known);
+                register(self.client, self.row, agent, pane, known, true).await?;
+                return Ok(launched);
+            }
         }
         self.open(&mut launched, agent, session, there.map(|pane| pane.id), known.as_deref()).await?;
         Ok(launched)
+    }
+
+    /// What loop started in the pane, where loop.yaml says something else now.
+    fn other_program(&self, agent: &Agent, pane: &Pane) -> Option<String> {
+        let started = pane.started.as_ref()?;
+        let programs = [None, Some("")].map(|known| start(self.row, self.config, agent, known).argv);
+        let is_known = |argv: &Vec<String>| argv.first() == Some(&started.program);
+        let same = started.kind == agent.kind && programs.iter().any(is_known);
+        (!same).then(|| format!("`{}` ({})", plain(&started.program), plain(&started.kind)))
     }
 
     /// The agent's window of the loop before, which goes on for this one.
@@ -224,6 +238,7 @@ impl Launcher<'_> {
         let open = OpenWindow {
             session: session.to_owned(),
             name: agent.name.to_string(),
+            kind: agent.kind.clone(),
             argv: start.argv,
             env: environment(self.world, self.row, self.config, agent),
             cwd: self.row.worktree.clone(),
@@ -247,47 +262,6 @@ impl Launcher<'_> {
         launched.resumed = start.resumes;
         launched.opened = Some(Opened { pane: id, program });
         register(self.client, self.row, agent, &pane, start.conversation, true).await
-    }
-
-    /// Waits until the agent takes input. A conversation that cannot be reopened is begun anew.
-    async fn until_ready(&self, launched: &mut Launched, session: &str) -> Result<(), Failure> {
-        let Some(agent) = self.config.agent(&launched.agent) else { return Ok(()) };
-        let mut ready = self.ready(launched, agent).await;
-        if launched.resumed
-            && matches!(&ready, Err(NotReady::Ended { .. }))
-            && let Some(opened) = launched.opened.take()
-        {
-            let lost = launched.conversation.take().unwrap_or_default();
-            output::note(format!(
-                "note: {}'s conversation {} cannot be reopened, so it begins a new one.",
-                agent.name,
-                plain(&lost)
-            ));
-            self.open(launched, agent, session, Some(opened.pane), None).await?;
-            ready = self.ready(launched, agent).await;
-        }
-        launched.trouble = launched.trouble.take().or_else(|| {
-            let error = ready.err()?;
-            Some(plain(&error.to_string()).into_owned())
-        });
-        Ok(())
-    }
-
-    async fn ready(&self, launched: &Launched, agent: &Agent) -> Result<(), NotReady> {
-        let (pane, program) = match &launched.opened {
-            Some(opened) => (opened.pane.clone(), opened.program.clone()),
-            None => {
-                let tags = Tags { loop_id: self.row.id.clone(), agent: agent.name.clone() };
-                let found = self.server.find(&tags).await?;
-                let gone = || TmuxError::NoPane(launched.place.clone());
-                let pane = found.ok_or_else(gone)?;
-                let start = start(self.row, self.config, agent, None);
-                (pane.id, start.argv.into_iter().next().unwrap_or_default())
-            }
-        };
-        let ready = self.server.wait_ready(&pane, &agent.profile, &program, &self.row.worktree, READY);
-        let word = format!("waiting until {} takes input …", agent.name);
-        with_word(ready, &word).await
     }
 }
 
@@ -382,20 +356,4 @@ fn on_ground<T>(row: &LoopRow, config: &Config, make: impl FnOnce(Ground<'_>) ->
     let git_dir = row.common_dir.to_string_lossy();
     let verify = config.verify.as_ref().map(|words| words.join(" "));
     make(Ground { repo: &repo, git_dir: &git_dir, verify: verify.as_deref() })
-}
-
-/// Whether a pane shows a shell instead of an agent.
-pub(crate) fn is_shell(pane: &Pane) -> bool {
-    let shells = ["sh", "bash", "zsh", "fish", "dash", "ksh", "nu", "pwsh"];
-    shells.contains(&pane.command.trim_start_matches('-'))
-}
-
-/// Says what is waited for when it takes more than a second.
-async fn with_word<T>(work: impl Future<Output = T>, word: &str) -> T {
-    tokio::pin!(work);
-    tokio::select! {
-        done = &mut work => return done,
-        () = tokio::time::sleep(Duration::from_secs(1)) => output::note(word),
-    }
-    work.await
 }

@@ -117,7 +117,7 @@ async fn window(
         return Err(Failure::say(format!("what ran in {id} has ended ({})", found.ended))
             .next("start the agent there, then again"));
     }
-    if found.placeholder || launch::is_shell(found) {
+    if found.placeholder || found.shows_shell() {
         return Err(Failure::say(format!("{id} shows a shell ({}), not an agent", plain(&found.command)))
             .next(format!("start {name}'s program in it, then again")));
     }
@@ -154,7 +154,7 @@ async fn window(
 fn candidates(panes: &[Pane]) -> String {
     let free = panes
         .iter()
-        .filter(|pane| pane.tags.is_none() && !pane.dead && !pane.placeholder && !launch::is_shell(pane));
+        .filter(|pane| pane.tags.is_none() && !pane.dead && !pane.placeholder && !pane.shows_shell());
     let lines: Vec<String> = free
         .map(|pane| {
             format!(
@@ -182,6 +182,8 @@ pub(crate) async fn leave(
     close: bool,
 ) -> Result<Option<String>, Failure> {
     let Some(session) = client.store.session(&row.id, name).await? else { return Ok(None) };
+    // Its window may go on in its conversation, in which no second one may write.
+    client.store.forget_conversation(&row.id, name).await?;
     let mut said = format!("How {name} is reached is forgotten.");
     if session.transport == "tmux" {
         let socket =

@@ -53,9 +53,19 @@ pub(crate) struct Timings {
     retry: Option<Seconds>,
     /// How long after the end of a usage limit the agent is looked at and woken.
     limit: Option<Seconds>,
+    /// How long an agent's window may take until it takes input.
+    ready: Option<Seconds>,
 }
 
+/// How long a CLI may take until it takes input, where the user says nothing else.
+const READY: Duration = Duration::from_secs(90);
+
 impl Timings {
+    /// How long an agent's window may take until it takes input.
+    pub(crate) fn ready(self) -> Duration {
+        self.ready.map_or(READY, |Seconds(time)| time)
+    }
+
     /// Puts them into a router's options.
     pub(crate) fn apply(self, options: &mut Options) {
         let set = |place: &mut Duration, seconds: Option<Seconds>| {

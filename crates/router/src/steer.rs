@@ -176,6 +176,12 @@ pub async fn steer(
     };
     store.update_loop(loop_id, patch).await?;
     match command {
+        Steer::Trust { text } => {
+            // Another CLI knows nothing of the conversation.
+            for name in no_longer_the_same(row.approved_text.as_deref(), text, kinds) {
+                store.forget_conversation(loop_id, &name).await?;
+            }
+        }
         Steer::Pause { .. } | Steer::Stop { .. } | Steer::Down => {
             store.supersede_untyped(loop_id, &said, now).await?;
             if matches!(command, Steer::Down) {
@@ -201,6 +207,14 @@ pub async fn steer(
     }
     store.event(loop_id, now, "steer", &said).await?;
     store.loop_row(loop_id).await?.ok_or_else(|| SteerError::UnknownLoop(loop_id.to_owned()))
+}
+
+/// The agents that are of another kind in the new text of `loop.yaml`, or are not there any more.
+fn no_longer_the_same(before: Option<&str>, after: &str, kinds: &BTreeMap<String, Profile>) -> Vec<Name> {
+    let read = |text: &str| Config::parse(text, CONFIG_FILE, kinds).ok();
+    let (Some(before), Some(after)) = (before.and_then(read), read(after)) else { return Vec::new() };
+    let stays = |agent: &config::Agent| after.agent(&agent.name).is_some_and(|new| new.kind == agent.kind);
+    before.agents.iter().filter(|agent| !stays(agent)).map(|agent| agent.name.clone()).collect()
 }
 
 fn because(why: Option<&str>) -> String {

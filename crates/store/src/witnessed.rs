@@ -85,6 +85,24 @@ impl Store {
         self.learn(loop_id, agent, "conversation", Some(id.to_owned())).await
     }
 
+    /// Forgets the agent's conversation: it begins a new one when it is started again.
+    ///
+    /// # Errors
+    /// Fails when the store cannot be written.
+    pub async fn forget_conversation(&self, loop_id: &str, agent: &Name) -> Result<(), StoreError> {
+        let work = async {
+            let mut transaction = self.begin().await?;
+            for text in [
+                "UPDATE witnessed SET conversation = NULL WHERE loop_id = ?1 AND agent_key = ?2",
+                "UPDATE sessions SET conversation = NULL WHERE loop_id = ?1 AND agent_key = ?2",
+            ] {
+                sqlx::query(text).bind(loop_id).bind(agent.key()).execute(&mut *transaction).await?;
+            }
+            Ok(transaction.commit().await?)
+        };
+        self.settle("forget a conversation", work.await)
+    }
+
     /// Keeps a signal of the agent's turn hooks, unless a newer one of its kind is there.
     ///
     /// # Errors

@@ -76,6 +76,7 @@ async fn tmux() -> Option<Fake> {
     let window = OpenWindow {
         session: "loop-x".to_owned(),
         name: "CC".to_owned(),
+        kind: "scripted".to_owned(),
         argv,
         env: BTreeMap::from_iter(sandbox.env_text()),
         cwd: session.workdir.clone(),

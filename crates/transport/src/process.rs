@@ -6,7 +6,8 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use process_wrap::tokio::{CommandWrap, ProcessGroup};
-use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, kill_process_group, test_kill_process, test_kill_process_group};
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
@@ -104,6 +105,20 @@ pub(crate) fn signal_group(leader: u32, signal: Signal) -> bool {
 /// Whether any process of the group is left.
 pub(crate) fn group_lives(leader: u32) -> bool {
     group(leader).is_some_and(|group| test_kill_process_group(group).is_ok())
+}
+
+/// Ends a group as a terminal that goes away does, and whoever does not listen by force.
+pub(crate) async fn hang_up(leader: u32) {
+    signal_group(leader, Signal::HUP);
+    end_group(leader).await;
+}
+
+/// Ends what is left of the group of a leader that has ended. Its number stays its own as long as anybody is left in
+/// its group; a process that has it now is another's, and so is the group.
+pub(crate) async fn end_leftovers(leader: u32) {
+    if group(leader).is_some_and(|leader| test_kill_process(leader) == Err(Errno::SRCH)) {
+        hang_up(leader).await;
+    }
 }
 
 /// Ends a group that has been told to end by a hang-up, if that was not enough.

@@ -79,6 +79,7 @@ async fn open_and_close(world: &World) -> Result<(), String> {
     let window = OpenWindow {
         session: "loop-doctor".to_owned(),
         name: "doctor".to_owned(),
+        kind: "doctor".to_owned(),
         argv: vec!["cat".to_owned()],
         env: world
             .env

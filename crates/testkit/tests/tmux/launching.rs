@@ -75,6 +75,7 @@ async fn a_program_that_is_not_there_is_told() {
     let window = OpenWindow {
         session: "loop-other".into(),
         name: "Codex".into(),
+        kind: "scripted".into(),
         argv: vec!["no-such-agent".into()],
         env: stage.sandbox.env_text(),
         cwd: stage.repo.path().to_owned(),
@@ -127,6 +128,7 @@ async fn windows_share_a_session_and_are_found_by_their_tags() {
     let window = OpenWindow {
         session: "loop-project".into(),
         name: "Codex #{pane_id}".into(),
+        kind: "scripted".into(),
         argv: stage.session.command.clone().unwrap(),
         env: stage.sandbox.env_text(),
         cwd: stage.repo.path().to_owned(),
@@ -154,6 +156,7 @@ async fn what_stays_when_its_terminal_goes_is_ended_too() {
     let window = OpenWindow {
         session: "loop-project".into(),
         name: "stays".into(),
+        kind: "scripted".into(),
         argv: ["sh", "-c", script].map(str::to_owned).into(),
         env: stage.sandbox.env_text(),
         cwd: stage.repo.path().to_owned(),
@@ -172,6 +175,51 @@ async fn what_stays_when_its_terminal_goes_is_ended_too() {
                 std::process::Command::new("kill").args(["-0", pid]).output().unwrap().status.success();
             if alive { Err(pid.to_owned()) } else { Ok(()) }
         });
+    }
+}
+
+#[tokio::test]
+async fn what_is_left_of_an_agent_ends_before_it_is_started_again() {
+    let Some(stage) = Stage::open(&Script::of([gated()])).await else { return };
+    // It stays when its terminal goes; or it has ended, and what it started in the background stays.
+    for (n, ends) in ["wait", "exit 0"].into_iter().enumerate() {
+        let pids = format!("pids-{n}");
+        let script = format!("trap '' HUP; sleep 600 & echo $! > {pids}; {ends}");
+        let mut window = OpenWindow {
+            session: "loop-project".into(),
+            name: format!("stays-{n}"),
+            kind: "scripted".into(),
+            argv: ["sh", "-c", &script].map(str::to_owned).into(),
+            env: stage.sandbox.env_text(),
+            cwd: stage.repo.path().to_owned(),
+            tags: Tags { loop_id: "loop-1".into(), agent: Name::new("Codex").unwrap() },
+        };
+        let pane = stage.server.open_window(&window).await.unwrap();
+        let wanted = ends == "exit 0";
+        let pid = loop_testkit::eventually_async("what it started, and its end", LONG, || async {
+            let text = std::fs::read_to_string(stage.repo.path().join(&pids)).unwrap_or_default();
+            let dead = stage.server.pane(&pane).await.unwrap().dead;
+            if text.ends_with('\n') && dead == wanted {
+                Ok(text)
+            } else {
+                Err(format!("{text:?}, dead: {dead}"))
+            }
+        })
+        .await;
+        // The new one looks for the old one at once; one that has ended may not have been reaped yet.
+        let lives = format!("ps -o stat= -p {} | grep -q '^[^Z]'", pid.trim());
+        let look =
+            format!("if {lives}; then echo lives > found-{n}; else echo gone > found-{n}; fi; sleep 600");
+        window.argv = ["sh", "-c", &look].map(str::to_owned).into();
+        stage.server.respawn(&pane, &window).await.unwrap();
+        let found = eventually("the new one's look", LONG, || {
+            let found = std::fs::read_to_string(stage.repo.path().join(format!("found-{n}")));
+            found
+                .map_err(|error| error.to_string())
+                .and_then(|text| if text.is_empty() { Err(text) } else { Ok(text) })
+        });
+        assert_eq!(found, "gone\n", "{ends}");
+        stage.server.kill_window(&pane).await.unwrap();
     }
 }
 

@@ -90,6 +90,7 @@ impl Stage {
         let mut window = OpenWindow {
             session: words("loop-project"),
             name: name.to_string(),
+            kind: profile.kind.clone(),
             argv: argv.clone(),
             env: sandbox.env_text(),
             cwd: repo.path().to_owned(),

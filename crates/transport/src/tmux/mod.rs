@@ -20,7 +20,7 @@ mod unchanged;
 mod window;
 
 pub(crate) use lock::PaneLock;
-pub use pane::{Pane, PaneId, Tags};
+pub use pane::{Pane, PaneId, Started, Tags};
 pub(crate) use ready::Eye;
 pub use ready::NotReady;
 pub(crate) use send::send;

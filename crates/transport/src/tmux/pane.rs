@@ -84,16 +84,40 @@ pub struct Pane {
     pub placeholder: bool,
     /// Names under which the program that was started in it runs.
     pub programs: Vec<String>,
+    /// What loop started in it; `None`: nothing, it was opened by a person.
+    pub started: Option<Started>,
     /// The socket of its server.
     pub socket: PathBuf,
     /// Its title.
     pub title: String,
 }
 
+/// What loop started in a pane; kept in its options `@loop_kind` and `@loop_program`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Started {
+    /// The agent's kind.
+    pub kind: String,
+    /// The first word of its command, as it was configured.
+    pub program: String,
+}
+
+/// Programs that run what is typed into them.
+const SHELLS: [&str; 14] = [
+    "bash", "zsh", "sh", "fish", "dash", "nu", "pwsh", "ksh", "mksh", "ash", "tcsh", "csh", "elvish", "xonsh",
+];
+
+impl Pane {
+    /// Whether it shows a shell instead of an agent. An agent that was started by a script runs under its shell's
+    /// name, and is none.
+    pub fn shows_shell(&self) -> bool {
+        SHELLS.contains(&self.command.as_str()) && !self.programs.contains(&self.command)
+    }
+}
+
 /// A character that stands in no name: other separators are changed by one version of tmux or another.
 const SEPARATOR: char = '\u{241e}';
 
-const FIELDS: [&str; 16] = [
+const FIELDS: [&str; 18] = [
     "pane_id",
     "pane_pid",
     "pane_dead",
@@ -104,6 +128,8 @@ const FIELDS: [&str; 16] = [
     "@loop_agent",
     "@loop_placeholder",
     "@loop_programs",
+    "@loop_kind",
+    "@loop_program",
     "session_name",
     "pane_current_command",
     "socket_path",
@@ -135,6 +161,8 @@ fn read(line: &str) -> Option<Pane> {
         agent,
         place,
         programs,
+        kind,
+        program,
         session,
         command,
         socket,
@@ -166,6 +194,8 @@ fn read(line: &str) -> Option<Pane> {
         tags,
         placeholder: *place == "1",
         programs: programs.split(' ').filter(|name| !name.is_empty()).map(str::to_owned).collect(),
+        started: (!kind.is_empty())
+            .then(|| Started { kind: (*kind).to_owned(), program: (*program).to_owned() }),
         socket: PathBuf::from(socket),
         title: (*title).to_owned(),
     })
@@ -305,17 +335,23 @@ mod tests {
 
     #[test]
     fn a_listed_pane_is_read() {
-        let line = |fields: [&str; 16]| fields.join(&SEPARATOR.to_string());
+        let line = |fields: [&str; 18]| fields.join(&SEPARATOR.to_string());
         let pane = read(&line([
-            "%3", "42", "0", "", "", "1", "l1", "小明", "", "a bash", "loop-x", "-bash", "/tmp/s", "CC",
-            "/a b", "t␞x",
+            "%3", "42", "0", "", "", "1", "l1", "小明", "", "a bash", "generic", "./a", "loop-x", "-bash",
+            "/tmp/s", "CC", "/a b", "t␞x",
         ]))
         .unwrap();
         assert_eq!(pane.tags.as_ref().unwrap().agent.as_str(), "小明");
         assert_eq!((pane.command.as_str(), pane.in_mode, pane.title.as_str()), ("bash", true, "t␞x"));
         assert_eq!(pane.programs, ["a", "bash"]);
-        let dead =
-            read(&line(["%3", "42", "1", "7", "", "0", "", "", "", "", "s", "", "", "", "", ""])).unwrap();
+        let started = Started { kind: "generic".into(), program: "./a".into() };
+        assert_eq!(pane.started, Some(started));
+        // The agent is a script; in a window of another program the same would be a shell.
+        assert!(!pane.shows_shell());
+        assert!(Pane { programs: vec!["a".into()], ..pane }.shows_shell());
+        let ended = ["%3", "42", "1", "7", "", "0", "", "", "", "", "", "", "s", "", "", "", "", ""];
+        let dead = read(&line(ended)).unwrap();
+        assert_eq!(dead.started, None);
         assert_eq!((dead.dead, dead.ended.as_str(), dead.tags), (true, "exit 7", None));
         assert_eq!(read("%3"), None);
     }

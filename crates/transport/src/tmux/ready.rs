@@ -13,11 +13,6 @@ use super::server::{Server, TmuxError};
 use crate::search_path::base_name;
 use crate::transport::Presence;
 
-/// Programs that run what is typed into them.
-const SHELLS: [&str; 14] = [
-    "bash", "zsh", "sh", "fish", "dash", "nu", "pwsh", "ksh", "mksh", "ash", "tcsh", "csh", "elvish", "xonsh",
-];
-
 /// How often a window is looked at.
 const PAUSE: Duration = Duration::from_millis(150);
 
@@ -78,8 +73,7 @@ impl<'a> Eye<'a> {
         if pane.dead {
             return Presence::Gone(format!("its program has ended ({})", pane.ended));
         }
-        let own = self.programs.contains(&pane.command) || pane.programs.contains(&pane.command);
-        if SHELLS.contains(&pane.command.as_str()) && !own {
+        if pane.shows_shell() && !self.programs.contains(&pane.command) {
             return Presence::Shell(pane.command.clone());
         }
         let draft = look.composer.as_deref().map(str::trim);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::pane::{Pane, PaneId, Tags};
 use super::quote::{literal, quote};
 use super::server::{Server, TmuxError};
-use crate::process::end_group;
+use crate::process::{end_group, end_leftovers, hang_up};
 use crate::search_path::{find, names};
 
 /// A window to be opened for an agent.
@@ -16,6 +16,8 @@ pub struct OpenWindow {
     pub session: String,
     /// The window's name.
     pub name: String,
+    /// The agent's kind.
+    pub kind: String,
     /// Program and arguments.
     pub argv: Vec<String>,
     /// Its whole environment. tmux adds `TMUX`, `TMUX_PANE` and its `TERM`; nothing else of the server's gets in.
@@ -155,12 +157,16 @@ impl Server {
         }
     }
 
-    /// Starts the agent's program (again) in a window that is there; what runs in it ends.
+    /// Starts the agent's program (again) in a window that is there. What runs in it has ended before, also what
+    /// would stay when its terminal goes: two must not write one conversation.
     ///
     /// # Errors
     /// Fails when tmux refuses or there is no such pane.
     pub async fn respawn(&self, id: &PaneId, window: &OpenWindow) -> Result<(), TmuxError> {
         let pane = self.pane(id).await?;
+        // Its window must not close with it.
+        self.tmux(&["set-option", "-w", "-t", id.as_str(), "remain-on-exit", "on"]).await?;
+        end(&pane).await;
         let strip = self.names_to_strip(&pane.session, &window.env).await?;
         let command = respawn_command(id, window, &strip).ok_or_else(|| {
             TmuxError::Window(format!(
@@ -170,7 +176,12 @@ impl Server {
         })?;
         let programs = window.argv.first().map(|program| names(program, &window.env, &window.cwd));
         let programs = programs.unwrap_or_default().join(" ");
-        self.tmux(&["set-option", "-p", "-t", id.as_str(), "--", "@loop_programs", &programs]).await?;
+        let program = window.argv.first().cloned().unwrap_or_default();
+        for (option, value) in
+            [("@loop_programs", &programs), ("@loop_kind", &window.kind), ("@loop_program", &program)]
+        {
+            self.tmux(&["set-option", "-p", "-t", id.as_str(), "--", option, value]).await?;
+        }
         self.source(&command).await?;
         Ok(())
     }
@@ -203,9 +214,11 @@ impl Server {
             Ok(_) | Err(TmuxError::NoServer(_)) => {}
             Err(error) => return Err(error),
         }
-        // The number of a command that has ended may be another process' by now.
-        if let Some(leader) = pane.pid.filter(|_| !pane.dead) {
-            end_group(leader).await;
+        // The kill has hung up already.
+        match pane.pid {
+            Some(leader) if pane.dead => end_leftovers(leader).await,
+            Some(leader) => end_group(leader).await,
+            None => {}
         }
         Ok(())
     }
@@ -224,6 +237,15 @@ impl Server {
     pub(super) fn runs_elsewhere(pane: &Pane, cwd: &Path) -> bool {
         let same = |left: &Path, right: &Path| left.canonicalize().ok() == right.canonicalize().ok();
         !pane.path.as_os_str().is_empty() && !same(&pane.path, cwd)
+    }
+}
+
+/// Ends what runs in a pane, whose window stays.
+async fn end(pane: &Pane) {
+    match pane.pid {
+        Some(leader) if pane.dead => end_leftovers(leader).await,
+        Some(leader) => hang_up(leader).await,
+        None => {}
     }
 }
 
@@ -260,6 +282,7 @@ mod tests {
         let mut window = OpenWindow {
             session: "loop-x".into(),
             name: "CC".into(),
+            kind: "claude-code".into(),
             argv: vec!["claude".into(), "it's; $x".into()],
             env: BTreeMap::from([("KEY".into(), "a\nb".into())]),
             cwd: "/a#b".into(),

@@ -69,6 +69,7 @@ impl Lane {
         let window = OpenWindow {
             session: format!("loop-{folder}"),
             name: name.to_string(),
+            kind: persona.to_owned(),
             argv: argv.clone(),
             env: sandbox.env_text(),
             cwd: cwd.clone(),
