@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use loop_core::config::{Agent, filled};
+use loop_core::records::is_conversation;
 use serde::Serialize;
 
 /// How a conversation is opened.
@@ -19,7 +20,7 @@ pub(crate) struct Reopen {
 impl Reopen {
     /// How the conversation `id` of `agent` is opened; `None`: its kind cannot. Headless ones can be opened too.
     pub(crate) fn new(agent: &Agent, folder: &Path, id: &str) -> Option<Self> {
-        if agent.profile.resume.is_empty() {
+        if agent.profile.resume.is_empty() || !is_conversation(id) {
             return None;
         }
         let repo = folder.to_string_lossy();
@@ -60,5 +61,6 @@ mod tests {
         let reopen = Reopen::new(&config.agents[0], folder, "0192 x").unwrap();
         assert_eq!(reopen.line(), "cd '/home/dana/my shop' && A=b claude --resume '0192 x'");
         assert_eq!(Reopen::new(&config.agents[1], folder, "1"), None);
+        assert_eq!(Reopen::new(&config.agents[0], folder, "--no-sandbox"), None);
     }
 }

@@ -1,6 +1,7 @@
 //! How an agent's window is started: in a new conversation, or in the one that it had.
 
 use loop_core::config::{Agent, Fill};
+use loop_core::records::is_conversation;
 use uuid::Uuid;
 
 /// Program and arguments of a window, and the conversation that they lead to.
@@ -43,6 +44,7 @@ impl Start {
     /// How to start `agent`. `known` is the conversation to go on in.
     pub(crate) fn new(agent: &Agent, ground: Ground<'_>, known: Option<&str>) -> Self {
         let profile = &agent.profile;
+        let known = known.filter(|id| is_conversation(id));
         let fill = |template: &[String], session| ground.fill(agent, session).command(template);
         let with_flags = |template: &[String]| [template, profile.flags(agent.permissions)].concat();
         if let Some(command) = &agent.command {
@@ -98,6 +100,9 @@ mod tests {
         let again = Start::new(&agent, GROUND, Some("c1"));
         assert_eq!(again.argv, ["cli", "--go-on", "c1", "--edits"]);
         assert!(again.resumes && again.conversation.as_deref() == Some("c1"));
+        // An agent can tell of any id; as an option it would open its own sandbox.
+        let forged = Start::new(&agent, GROUND, Some("--no-sandbox"));
+        assert!(!forged.resumes && !forged.argv.contains(&"--no-sandbox".to_owned()), "{forged:?}");
     }
 
     #[test]

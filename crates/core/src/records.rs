@@ -11,6 +11,15 @@ use crate::plain;
 /// How much of a prompt is kept, in characters.
 pub const PROMPT_LENGTH: usize = 400;
 
+/// The longest id of a conversation, in bytes.
+const ID_LENGTH: usize = 200;
+
+/// Whether `id` can be a conversation's. It becomes an argument of the CLI that reopens it, and an agent can tell of any:
+/// as an option it would open its own sandbox.
+pub fn is_conversation(id: &str) -> bool {
+    !id.is_empty() && id.len() <= ID_LENGTH && !id.starts_with('-') && !id.contains(char::is_control)
+}
+
 /// What the records of one agent say.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recorded {
@@ -96,6 +105,16 @@ pub enum RecordState {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_option_is_no_conversation() {
+        for id in ["0192-x", "ses_1", "a b", "名", &"x".repeat(ID_LENGTH)] {
+            assert!(is_conversation(id), "{id}");
+        }
+        for id in ["", "-x", "--yolo", "a\nb", "\u{1b}[2J", &"x".repeat(ID_LENGTH + 1)] {
+            assert!(!is_conversation(id), "{id}");
+        }
+    }
 
     #[test]
     fn a_prompt_is_short_and_harmless() {

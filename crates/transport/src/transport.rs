@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use loop_core::config::{Fill, Permissions};
+use loop_core::records::is_conversation;
 use loop_core::{DeliveryState, Name, Profile};
 use serde::Serialize;
 use serde_json::Value;
@@ -123,14 +124,15 @@ impl Session {
     /// Program and arguments of one headless turn, filled in; `None` when nothing says how to run one.
     pub(crate) fn headless(&self, text: &str) -> Option<Vec<String>> {
         let profile = &self.profile;
-        let resumes = self.conversation.is_some() && !profile.headless_resume.is_empty();
+        let known = self.conversation.as_deref().filter(|id| is_conversation(id));
+        let resumes = known.is_some() && !profile.headless_resume.is_empty();
         let template = match &self.command {
             Some(command) => command.clone(),
             None if resumes => [&profile.headless_resume, profile.flags(self.permissions)].concat(),
             None if profile.headless.is_empty() => return None,
             None => [&profile.headless, profile.flags(self.permissions)].concat(),
         };
-        let argv = self.filled(&template, text, self.conversation.as_deref().unwrap_or_default());
+        let argv = self.filled(&template, text, known.unwrap_or_default());
         (!argv.is_empty()).then_some(argv)
     }
 
@@ -320,6 +322,10 @@ mod tests {
             session.headless("go").unwrap(),
             words("agent -r c1 -p go --accept edits --add-dir=/r/.git")
         );
+        // An agent can tell of any id; as an option it would open its own sandbox.
+        session.conversation = Some("--no-sandbox".into());
+        let anew = words("agent -p go --accept edits --add-dir=/r/.git");
+        assert_eq!(session.headless("go").unwrap(), anew);
         session.command = Some(words("mine {name} {text}"));
         assert_eq!(session.headless("go").unwrap(), words("mine CC go"));
     }

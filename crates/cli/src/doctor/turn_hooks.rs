@@ -10,7 +10,7 @@ use crate::here::Here;
 use crate::turn_hooks::{Stand, standing};
 use crate::world::World;
 
-/// Looks after an agent's turn hooks; nothing is said of hooks that were not asked for.
+/// Looks after an agent's turn hooks; nothing is said of hooks that could be had and were not asked for.
 pub(super) async fn check(
     world: &World,
     client: Option<&Client>,
@@ -26,12 +26,27 @@ pub(super) async fn check(
     said(agent, place, &stand, heard.and_then(|witnessed| witnessed.signal().map(|signal| signal.at)))
 }
 
+/// Why nothing can install them; `None`: it can.
+fn not_to_be_had(agent: &Agent) -> Option<String> {
+    match agent.profile.turn_hooks.as_deref().map(loop_hooks::turn::find) {
+        None | Some(None) => Some(format!("kind `{}` has none that loop knows", agent.kind)),
+        Some(Some(hooks)) => hooks.by_hand().map(str::to_owned),
+    }
+}
+
 /// Only a signal proves them: a CLI may leave hooks out without a word.
 fn said(agent: &Agent, place: &Place, stand: &Stand, heard: Option<Timestamp>) -> Option<Check> {
     let what = format!("{} turn hooks", agent.name);
     let again = "`loop init --turn-hooks` writes them anew";
     match (stand, heard) {
-        (Stand::None, None) => None,
+        (Stand::None, None) => {
+            let why = not_to_be_had(agent)?;
+            Some(Check::unproven(
+                what,
+                why,
+                "its records, its window or the end of its run tell when it has finished",
+            ))
+        }
         // By a person's own hand, or from the user's own settings.
         (Stand::None, Some(at)) => Some(Check::ok(what, format!("heard at {at}"))),
         (Stand::Other(path), _) => {
@@ -52,5 +67,37 @@ fn said(agent: &Agent, place: &Place, stand: &Stand, heard: Option<Timestamp>) -
             let next = once.and_then(|hooks| hooks.once).unwrap_or("the agent's next turn proves them");
             Some(Check::unproven(what, format!("in {path}, but none of them was heard yet"), next))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use loop_core::Config;
+    use loop_testkit::Sandbox;
+
+    use super::*;
+
+    #[test]
+    fn hooks_that_cannot_be_had_are_unproven() {
+        let sandbox = Sandbox::new();
+        let repo = loop_git::Repo::discover(sandbox.repo("shop").path()).unwrap();
+        let said_of = |fields: &str| {
+            let text = format!("agents: {{CC: {{kind: generic, command: x{fields}}}}}\nrotation: [CC]\n");
+            let config = Config::parse(&text, "loop.yaml", &std::collections::BTreeMap::new()).unwrap();
+            let check = said(&config.agents[0], repo.place(), &Stand::None, None)?;
+            Some(serde_json::to_value(check).unwrap())
+        };
+        for (fields, why) in [
+            ("", "kind `generic` has none that loop knows"),
+            (", turn_hooks: hermes", "config.yaml"),
+            (", turn_hooks: unheard-of", "none that loop knows"),
+        ] {
+            let check = said_of(fields).unwrap();
+            assert_eq!(check["state"], "unproven");
+            assert!(check["says"].as_str().unwrap().contains(why), "{check}");
+        }
+        assert_eq!(said_of(", turn_hooks: claude-code"), None, "nobody asked for them");
     }
 }

@@ -1,8 +1,8 @@
 //! `POST /api/turn-hook`: what an agent CLI's own hooks tell (`loop turn-hook` sends it).
 //!
 //! A hook tells for which loop and agent it speaks, out of the environment that the agent was started with; or, where
-//! a CLI hides that from its hooks, only the conversation. What fits no agent is ignored: a person's own session in
-//! the same folder has the same hooks.
+//! a CLI hides that from its hooks, or its window went on for a new loop, only the conversation. What fits no agent is
+//! ignored: a person's own session in the same folder has the same hooks.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use axum::http::StatusCode;
 use jiff::Timestamp;
 use loop_core::Name;
 use loop_core::plain::line;
-use loop_core::records::{PROMPT_LENGTH, excerpt};
+use loop_core::records::{PROMPT_LENGTH, excerpt, is_conversation};
 use loop_core::rendezvous::TurnHook;
 use loop_core::settle::{Event, Signal, is_wake};
 use loop_store::{LoopRow, SessionRow, StoreError};
@@ -22,14 +22,11 @@ use serde_json::{Value, json};
 use super::problem::Problem;
 use crate::desk::Desk;
 
-/// An id of a conversation is never longer.
-const ID_LENGTH: usize = 200;
-
 pub(crate) async fn turn_hook(
     State(desk): State<Arc<Desk>>,
     Json(mut told): Json<TurnHook>,
 ) -> Result<(StatusCode, Json<Value>), Problem> {
-    told.conversation = told.conversation.filter(|id| !id.is_empty() && id.len() <= ID_LENGTH);
+    told.conversation = told.conversation.filter(|id| !id.is_empty());
     let known = desk.whose(&told).await.map_err(|error| Problem::ours(&error))?;
     let Some((row, agent)) = known else {
         tracing::debug!(kind = told.kind, "a turn hook of no agent's");
@@ -53,17 +50,14 @@ pub(crate) async fn turn_hook(
 impl Desk {
     /// The loop and agent for which a hook speaks.
     async fn whose(&self, told: &TurnHook) -> Result<Option<(LoopRow, Name)>, StoreError> {
-        let session = match (&told.loop_id, &told.agent, &told.conversation) {
-            (Some(loop_id), Some(agent), _) => match Name::new(agent) {
-                Ok(agent) => self.store.session(loop_id, &agent).await?,
-                Err(_) => None,
-            },
-            (_, _, Some(id)) => {
-                let sessions = self.store.sessions(None).await?;
-                sessions.into_iter().rfind(|session| session.conversation.as_ref() == Some(id))
-            }
+        let mut session = match (&told.loop_id, told.agent.as_deref().map(Name::new)) {
+            (Some(loop_id), Some(Ok(agent))) => self.store.session(loop_id, &agent).await?,
             _ => None,
         };
+        if let (None, Some(id)) = (&session, &told.conversation) {
+            let sessions = self.store.sessions(None).await?;
+            session = sessions.into_iter().rfind(|session| session.conversation.as_ref() == Some(id));
+        }
         let Some(session) = session else { return Ok(None) };
         let Some(row) = self.store.loop_row(&session.loop_id).await? else { return Ok(None) };
         let is_its = row.ended_at.is_none() && self.is_agents_own(told, &row, &session);
@@ -77,6 +71,7 @@ impl Desk {
         let Ok(config) = self.config_of(row) else { return false };
         let Some(agent) = config.agent(&session.agent) else { return false };
         let is_kind = agent.profile.turn_hooks.as_ref() == Some(&told.kind);
+        let is_possible = told.conversation.as_deref().is_none_or(is_conversation);
         let is_there = told.cwd.is_empty() || Path::new(&told.cwd).starts_with(&row.worktree);
         let is_known = match (&session.conversation, &told.conversation) {
             (Some(known), Some(id)) => known == id,
@@ -87,6 +82,6 @@ impl Desk {
             told.event == Event::Started
                 && told.prompt.as_deref().is_some_and(|prompt| is_wake(&excerpt(prompt), &text))
         };
-        is_kind && is_there && (is_known || begins())
+        is_kind && is_possible && is_there && (is_known || begins())
     }
 }

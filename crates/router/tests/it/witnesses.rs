@@ -80,13 +80,15 @@ async fn what_is_not_the_agents_own_is_ignored() {
     for foreign in [
         json!({"kind": "codex"}),
         json!({"cwd": "/elsewhere"}),
-        json!({"loop": "another"}),
-        json!({"agent": "Dana"}),
-        json!({"agent": "not a name"}),
+        json!({"loop": "another", "conversation": "c-2"}),
+        json!({"agent": "Dana", "conversation": "c-2"}),
+        json!({"agent": "not a name", "conversation": null}),
         // Another conversation in the same folder: a person's, or one that the agent itself started.
         json!({"conversation": "c-2", "event": "finished"}),
         json!({"conversation": "c-2", "event": "started", "prompt": "what time is it"}),
         json!({"loop": null, "agent": null, "conversation": "c-9"}),
+        // An id that would be an option of the agent's CLI.
+        json!({"event": "started", "conversation": "--no-sandbox"}),
         json!({"loop": null, "agent": null, "conversation": null}),
     ] {
         let body = hook(&world, "finished", &foreign);
@@ -95,6 +97,9 @@ async fn what_is_not_the_agents_own_is_ignored() {
     // Known by the conversation alone; and a new conversation that begins with our wake.
     let alone = hook(&world, "asks", &json!({"loop": null, "agent": null}));
     assert_eq!(tell(&world, alone).await["status"], "ok");
+    // A window that went on for a new loop has the variables of the loop that it was opened for.
+    let kept = hook(&world, "asks", &json!({"loop": "the-loop-before"}));
+    assert_eq!(tell(&world, kept).await["status"], "ok");
     let anew = hook(&world, "started", &json!({"conversation": "c-2"}));
     assert_eq!(tell(&world, anew).await["status"], "ok");
 }
