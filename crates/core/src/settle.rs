@@ -28,10 +28,17 @@
 //! [`BLINK`] without starting its window anew. Of the time in which nobody looked, as while the machine slept, only
 //! [`UNWATCHED`] counts; a clock that was set back starts the windows anew.
 
+mod proof;
+mod start;
+
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::records::{RecordState, Recorded};
+use proof::Turn;
+
+use crate::records::Recorded;
+
+pub use start::{is_wake, started};
 
 /// The quiet window that suits most agents.
 pub const QUIET: SignedDuration = SignedDuration::from_secs(15);
@@ -317,151 +324,6 @@ impl Settling {
         }
         Verdict::Quiet { since }
     }
-}
-
-/// What hook and records say about one turn, held against each other.
-struct Turn<'a> {
-    signal: Option<&'a Signal>,
-    records: Option<&'a Recorded>,
-    woken: Option<Timestamp>,
-}
-
-impl<'a> Turn<'a> {
-    fn new(sights: &Sights<'a>, woken: Option<Timestamp>) -> Self {
-        Self { signal: sights.signal, records: sights.records, woken }
-    }
-
-    fn state(&self) -> Option<&'a RecordState> {
-        self.records.map(|records| &records.state)
-    }
-
-    fn changed(&self) -> Option<Timestamp> {
-        self.records.and_then(|records| records.changed)
-    }
-
-    fn of_one_conversation(&self) -> bool {
-        let signal = self.signal.and_then(|signal| signal.conversation.as_deref());
-        let records = self.records.and_then(|records| records.conversation.as_deref());
-        signal.is_none() || records.is_none() || signal == records
-    }
-
-    /// The newest signal, where it is this one and of the conversation that was read.
-    fn last(&self, event: Event) -> Option<&'a Signal> {
-        self.signal.filter(|signal| signal.event == event && self.of_one_conversation())
-    }
-
-    /// The end that the hook told of this turn, background work or not.
-    fn finished(&self) -> Option<&'a Signal> {
-        let prompted = self.records.and_then(|records| records.prompt.as_ref()).map(|prompt| prompt.at);
-        self.last(Event::Finished)
-            .filter(|signal| Some(signal.at) >= self.woken && Some(signal.at) >= prompted)
-    }
-
-    fn signal_proves(&self) -> bool {
-        self.finished().is_some_and(|signal| signal.background == 0)
-    }
-
-    /// The records' own end of this turn.
-    fn records_prove(&self) -> bool {
-        let Some(changed) = self.changed() else { return false };
-        let started = self.signal.filter(|signal| signal.event == Event::Started).map(|signal| signal.at);
-        self.state() == Some(&RecordState::Idle)
-            && self.of_one_conversation()
-            && Some(changed) >= self.woken
-            && Some(changed) >= started
-    }
-
-    fn started_and_not_ended(&self) -> bool {
-        self.signal.is_some_and(|signal| signal.event == Event::Started) && !self.records_prove()
-    }
-
-    /// Whether the hook's word is newer than the records'.
-    fn told_after_records(&self, signal: &Signal) -> bool {
-        self.changed().is_none_or(|changed| changed <= signal.at)
-    }
-
-    fn records_claim_work(&self) -> bool {
-        let claims = matches!(self.state(), Some(RecordState::Working | RecordState::Asks(_)));
-        claims && !self.finished().is_some_and(|signal| self.told_after_records(signal))
-    }
-
-    fn records_are_still(&self) -> bool {
-        matches!(self.state(), Some(RecordState::Still | RecordState::Idle))
-            && self.changed().is_some_and(|changed| Some(changed) >= self.woken)
-    }
-
-    fn records_unchanged_for(&self, now: Timestamp) -> SignedDuration {
-        self.changed().map_or(SignedDuration::ZERO, |changed| now.duration_since(changed))
-    }
-
-    fn background(&self) -> u32 {
-        let recorded = match self.state() {
-            Some(RecordState::Background(count)) => *count,
-            _ => 0,
-        };
-        let ended = matches!(self.state(), Some(RecordState::Idle | RecordState::Background(_)));
-        match self.finished() {
-            Some(signal) if !ended || self.told_after_records(signal) => signal.background,
-            _ => recorded,
-        }
-    }
-
-    fn asks(&self) -> Option<String> {
-        if let Some(RecordState::Asks(says)) = self.state()
-            && self.records_claim_work()
-        {
-            return Some(says.clone());
-        }
-        let signal = self.last(Event::Asks)?;
-        self.told_after_records(signal)
-            .then(|| signal.says.clone().unwrap_or_else(|| "it waits for an answer".to_owned()))
-    }
-
-    fn limited(&self) -> Option<&'a str> {
-        let Some(RecordState::Limited(words)) = self.state() else { return None };
-        let changed = self.changed();
-        let begun_since = self.signal.filter(|signal| signal.event == Event::Started).map(|signal| signal.at);
-        (changed >= self.woken && changed >= begun_since).then_some(words)
-    }
-
-    fn conversation(&self) -> Option<String> {
-        let told = self.signal.and_then(|signal| signal.conversation.clone());
-        told.or_else(|| self.records.and_then(|records| records.conversation.clone()))
-    }
-}
-
-/// Whether the agent's own side says that a turn began at `prompted_after` or later with the wake `text`: its hook, or
-/// its records. A CLI may hand on the text as typed, only its arguments, or the skill that it stands for.
-pub fn started(prompted_after: Timestamp, text: &str, sights: &Sights<'_>) -> bool {
-    // Records hold whole milliseconds.
-    let since = prompted_after.as_millisecond();
-    let by_hook = sights.signal.is_some_and(|signal| {
-        let says = match &signal.prompt {
-            Some(prompt) => is_wake(prompt, text),
-            None => signal.event == Event::Started,
-        };
-        says && signal.at.as_millisecond() >= since
-    });
-    let prompt = sights.records.and_then(|records| records.prompt.as_ref());
-    by_hook || prompt.is_some_and(|prompt| prompt.at.as_millisecond() >= since && is_wake(&prompt.text, text))
-}
-
-/// Whether `prompt` is what became of the wake `text`: as typed, only its arguments, or the skill that it stands for.
-pub fn is_wake(prompt: &str, text: &str) -> bool {
-    let prompt: Vec<&str> = prompt.split_whitespace().collect();
-    let text: Vec<&str> = text.split_whitespace().collect();
-    if text.is_empty() || prompt.is_empty() {
-        return false;
-    }
-    if prompt.windows(text.len()).any(|words| words == text) {
-        return true;
-    }
-    // `/agent-loop CC` and `$agent-loop CC` are calls of a skill: the arguments alone, or its body, take their place.
-    let Some(skill) = text[0].strip_prefix(['/', '$']) else { return false };
-    let arguments = &text[1..];
-    let is_other = |c: char| !c.is_alphanumeric() && !matches!(c, '-' | '_' | '.');
-    let named = prompt.iter().any(|word| word.split(is_other).any(|part| part == skill));
-    prompt == arguments || (named && prompt.ends_with(arguments))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Timestamp;
-use loop_store::{Store, StoreError};
+use loop_store::{Severity, Store, StoreError};
 use loop_transport::{Transport, WaitRoom};
 use tokio::sync::{Notify, broadcast};
 use tokio_util::sync::CancellationToken;
@@ -83,6 +83,19 @@ impl Desk {
         }
         self.announce(loop_id, at, kind, text);
         Ok(())
+    }
+
+    /// Writes down that something went wrong, for `loop incidents`.
+    pub(crate) async fn incident(
+        &self,
+        severity: Severity,
+        loop_id: Option<&str>,
+        what: &str,
+        detail: &str,
+    ) -> Result<(), StoreError> {
+        self.store
+            .incident(&loop_store::Incident::new(Timestamp::now(), severity, loop_id, what, detail))
+            .await
     }
 
     /// Tells those who listen of a line that is in the log already.

@@ -24,10 +24,12 @@ mod narrate;
 mod options;
 mod patience;
 pub mod reading;
+mod reasons;
 pub mod relay;
 mod rendezvous;
 mod seats;
 mod session;
+mod settled;
 pub mod steer;
 pub mod tell;
 pub mod tls;
@@ -52,10 +54,10 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-pub use courier::{for_a_person, needs_a_person};
 pub use desk::{Desk, News};
 pub use key::Key;
 pub use options::Options;
+pub use reasons::{for_a_person, needs_a_person};
 pub use session::{agent_environment, transport_session};
 pub use unread::folder_is_gone;
 

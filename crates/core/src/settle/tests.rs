@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::records::Prompt;
+use crate::records::{Prompt, RecordState};
 
 fn at(seconds: f64) -> Timestamp {
     Timestamp::from_millisecond(1_764_000_000_000 + (seconds * 1000.0) as i64).unwrap()

@@ -296,7 +296,7 @@ pub(crate) async fn capture(
     let text = reached.transport.capture(&reached.session).await.unwrap_or_default();
     let presence_json = json!(presence.as_ref().ok());
     let state = match presence {
-        Ok(presence) => crate::courier::describe(&agent, &presence),
+        Ok(presence) => crate::reasons::describe(&agent, &presence),
         Err(error) => error.to_string(),
     };
     Ok(Json(json!({
