@@ -101,14 +101,14 @@ impl Desk {
                     let mut skipped = row.skipped.clone();
                     skipped.push(agent.clone());
                     self.change(row, LoopPatch { skipped: Some(skipped), ..LoopPatch::default() }).await?;
-                    self.say(Some(&row.id), "steer", &format!("{why}: it is skipped until then")).await?;
-                    self.tell_once(
-                        row,
-                        "waiting",
-                        &format!("skipped {why}"),
-                        &format!("{why}; it is skipped"),
-                    )
-                    .await?;
+                    // Where nobody knows the end, nobody but a person takes it in again.
+                    let how_long = match limited.until {
+                        Some(_) => "it is skipped until then".to_owned(),
+                        None => format!("it is skipped until `loop skip {agent} --undo`"),
+                    };
+                    self.say(Some(&row.id), "steer", &format!("{why}: {how_long}")).await?;
+                    self.tell_once(row, "waiting", &format!("skipped {why}"), &format!("{why}; {how_long}"))
+                        .await?;
                 }
                 Ok(Outlook::Given)
             }

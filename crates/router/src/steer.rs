@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use loop_core::decide::{Accept, Resume};
 use loop_core::{Config, DeliveryState, Name, Profile, config};
 use loop_store::{Limited, LoopPatch, LoopRow, Store, StoreError};
@@ -12,6 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::facts::TAKEN_DOWN;
 use crate::reading::CONFIG_FILE;
+
+/// Longer than any margin that is waited after the end of a usage limit.
+const LONG_AGO: SignedDuration = SignedDuration::from_hours(48);
 
 /// One command of a person's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -148,10 +151,10 @@ pub async fn steer(
             }
             patch.skipped = Some(skipped);
             // From now on it is a person's decision, whatever becomes of a usage limit.
-            if let Some(limited) =
-                store.witnessed(loop_id, &name).await?.limited.filter(|limited| limited.skipped)
-            {
-                let theirs = Limited { skipped: false, ..limited };
+            if let Some(limited) = store.witnessed(loop_id, &name).await?.limited {
+                // Who takes it in again knows that the limit is over, although its words may still stand there.
+                let until = if *undo { Some(limited.since - LONG_AGO) } else { limited.until };
+                let theirs = Limited { skipped: false, until, ..limited };
                 store.keep_limit(loop_id, &name, Some(&theirs)).await?;
             }
             if *undo { format!("{name} takes part again") } else { format!("{name} is skipped") }

@@ -60,3 +60,54 @@ async fn whom_a_person_leaves_out_is_left_out_whatever_becomes_of_a_limit() {
     world.settle().await;
     assert_eq!(world.row().await.skipped.len(), 1, "{:?}", world.events("steer").await);
 }
+
+#[tokio::test]
+async fn whom_a_person_takes_in_again_is_woken_although_the_limit_still_stands_there() {
+    let world = limited("on_limit: skip, ", "ask your administrator").await;
+    world.woken("Codex", 1).await;
+    // Nobody but a person can say when it ends, and so they are told.
+    world
+        .until("a person to be told", || async {
+            let told = world.events("told").await;
+            let words = "skipped until `loop skip CC --undo`";
+            if told.iter().any(|line| line.contains(words)) { Ok(()) } else { Err(format!("{told:?}")) }
+        })
+        .await;
+    world.steer("skip", json!({"name": "CC", "undo": true})).await;
+    world.turn("Codex", "built", "");
+    world.ring_here("Codex").await;
+    world.woken("CC", 1).await;
+    assert!(world.row().await.skipped.is_empty(), "{:?}", world.events("steer").await);
+}
+
+#[tokio::test]
+async fn when_everybody_is_left_out_for_a_limit_the_loop_goes_on_at_its_end() {
+    let text =
+        config(&["CC", "Codex"], "pass: any").replace("kind: scripted,", "kind: scripted, on_limit: skip,");
+    let mut world = World::down(&text, |options| {
+        options.limit_margin = Duration::from_millis(200);
+        options.sweep = Duration::from_millis(50);
+    })
+    .await;
+    for agent in ["CC", "Codex"] {
+        world.fake.set(ID, agent, Presence::Limited("try again in 3 seconds".to_owned()));
+    }
+    world.up(ID).await;
+    world.start().await;
+    world
+        .until("everybody to be left out", || async {
+            let row = world.row().await;
+            if row.skipped.len() == 2 { Ok(()) } else { Err(format!("{row:?}")) }
+        })
+        .await;
+    for agent in ["CC", "Codex"] {
+        world.fake.set(ID, agent, Presence::Idle);
+    }
+    world.woken("CC", 1).await;
+    world
+        .until("nobody to be left out", || async {
+            let row = world.row().await;
+            if row.skipped.is_empty() { Ok(()) } else { Err(format!("{row:?}")) }
+        })
+        .await;
+}
