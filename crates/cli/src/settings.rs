@@ -23,7 +23,7 @@ pub(crate) struct Settings {
     /// The tmux socket, when not the default one.
     pub(crate) tmux_socket: Option<PathBuf>,
     /// Further kinds of agents, or overrides of built-in ones, by name.
-    pub(crate) profiles: BTreeMap<String, serde_json::Value>,
+    pub(crate) profiles: BTreeMap<String, serde::de::IgnoredAny>,
     /// Owners of mailbox tasks.
     pub(crate) owners: BTreeMap<String, serde_json::Value>,
     /// Folders in which repositories may be.
@@ -120,12 +120,15 @@ impl Settings {
         let mut settings: Self = serde_yaml::from_str_with_options(&text, options).map_err(|error| {
             Failure::say(format!("{}: {error}", file.display())).next("mend the file, or remove it")
         })?;
-        for (kind, fields) in &settings.profiles {
-            // JSON is YAML: the one parser of profiles reads both.
-            let profile =
-                Profile::parse(&fields.to_string(), &format!("{} (profiles.{kind})", file.display()))
-                    .map_err(Failure::say)?;
-            settings.kinds.insert(kind.clone(), profile);
+        if !settings.profiles.is_empty() {
+            settings.kinds =
+                Profile::parse_all(&text, &file.display().to_string()).map_err(|mut error| {
+                    // Its line may hold a variable's value.
+                    if error.text.contains("env") {
+                        error.text.clear();
+                    }
+                    Failure::say(error)
+                })?;
         }
         Ok(settings)
     }
@@ -135,6 +138,21 @@ impl Settings {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+
+    #[test]
+    fn a_mistake_in_a_profile_is_told_with_its_line_and_no_value() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("config.yaml");
+        let refused = |profile: &str| {
+            std::fs::write(&file, format!("port: 0\nprofiles:\n  mine:\n{profile}")).unwrap();
+            Settings::read(&file).unwrap_err().words()
+        };
+        let said = refused("    env: {TOKEN: s3cret}\n    awnsers: [trust]\n");
+        assert!(said.contains("config.yaml:5:5: unknown key `awnsers`"), "{said}");
+        assert!(said.contains("did you mean `answers`?") && !said.contains("s3cret"), "{said}");
+        let said = refused("    env: {TOKEN: s3cret, 1X: y}\n");
+        assert!(said.contains("config.yaml:4:26: `1X`") && !said.contains("s3cret"), "{said}");
+    }
 
     #[test]
     fn timings_are_seconds() {

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::config::ConfigError;
 use crate::config::Permissions;
 
-pub(crate) use read::{FIELDS, field};
+pub(crate) use read::{FIELDS, field, in_order};
 pub use records::{Records, RecordsFormat, TimeUnit};
 
 /// One kind that is built in.
@@ -191,6 +191,15 @@ impl Profile {
     /// expressions that do not compile.
     pub fn parse(yaml: &str, file: &str) -> Result<Self, ConfigError> {
         read::whole(yaml, file, None)
+    }
+
+    /// Reads the profiles under `profiles:` of the user's settings, whose other keys are not looked at. A profile's
+    /// name is its kind.
+    ///
+    /// # Errors
+    /// Fails as [`Self::parse`] does.
+    pub fn parse_all(yaml: &str, file: &str) -> Result<BTreeMap<String, Self>, ConfigError> {
+        read::all(yaml, file)
     }
 
     /// The text that wakes the agent `name`, for example `/agent-loop CC`.

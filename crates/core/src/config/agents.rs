@@ -77,7 +77,7 @@ fn agent(
         role: None,
         profile: profile.clone(),
     };
-    for (key, node) in entries {
+    for (key, node) in profile::in_order(entries) {
         match key.text.as_str() {
             "kind" => {}
             "skip" => agent.skip = source.truth(node, "skip")?,

@@ -71,7 +71,7 @@ impl fmt::Display for ConfigError {
             }
         }
         write!(formatter, ": {}", self.message)?;
-        if self.line > 0 {
+        if self.line > 0 && !self.text.is_empty() {
             self.frame(formatter)?;
         }
         if let Some(hint) = &self.hint {

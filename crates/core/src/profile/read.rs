@@ -1,10 +1,12 @@
 //! Profiles from YAML, whole files or single fields of an agent's entry.
 
+use std::collections::BTreeMap;
+
 use super::{Place, Profile, Rule, TextMethod};
 use crate::config::command;
 use crate::config::error::{did_you_mean, listed};
 use crate::config::paths;
-use crate::config::tree::{Key, Node, Source, Value, entry};
+use crate::config::tree::{self, Key, Node, Source, Value, entry};
 use crate::config::{ConfigError, TRANSPORTS};
 use crate::screen::{Group, checked_regex};
 
@@ -48,40 +50,82 @@ const MAX_SETTLE_MS: f64 = 60_000.0;
 pub(super) fn whole(yaml: &str, file: &str, base: Option<&Profile>) -> Result<Profile, ConfigError> {
     let source = Source { file, text: yaml, ours: base.is_some() };
     let root = source.load()?;
-    let entries = source.map(&root, "profile")?;
+    one(&source, &root, None, base)
+}
+
+/// Reads every profile under `profiles:` of the user's settings, by name.
+pub(super) fn all(yaml: &str, file: &str) -> Result<BTreeMap<String, Profile>, ConfigError> {
+    let source = Source { file, text: yaml, ours: false };
+    let root = source.load()?;
+    let Some(profiles) = entry(source.map(&root, "settings")?, "profiles") else {
+        return Ok(BTreeMap::new());
+    };
+    if profiles.is_null() {
+        return Ok(BTreeMap::new());
+    }
+    let read = |(key, node): &(Key, Node)| Ok((key.text.clone(), one(&source, node, Some(key), None)?));
+    source.map(profiles, "profiles")?.iter().map(read).collect()
+}
+
+/// Reads one profile; `called` is its name where one stands before it.
+fn one(
+    source: &Source<'_>,
+    node: &Node,
+    called: Option<&Key>,
+    base: Option<&Profile>,
+) -> Result<Profile, ConfigError> {
+    let entries = source.map(node, "profile")?;
     let known: Vec<&str> = FIELDS.iter().copied().chain(["kind", "env", "like"]).collect();
     source.only(entries, &known, "")?;
-    let Some(kind) = entry(entries, "kind") else {
-        return Err(ConfigError::whole(file, "`kind` is missing: what this profile is called"));
+    let name = match (entry(entries, "kind"), called) {
+        (Some(kind), _) => kind_name(source, kind)?,
+        (None, Some(key)) => kind_named(source, &key.text, key.place)?,
+        (None, None) => {
+            return Err(ConfigError::whole(source.file, "`kind` is missing: what this profile is called"));
+        }
     };
-    let name = kind_name(&source, kind)?;
+    if let Some((key, kind)) = called.zip(entry(entries, "kind"))
+        && key.text != name
+    {
+        let message = format!("this profile is called `{}`, and its `kind` is `{name}`", key.text);
+        return Err(source.error(kind.place, message).hint(format!("write `kind: {}`", key.text)));
+    }
     let mut profile = match base {
         Some(base) => base.clone(),
-        None => base_of(&source, entries, &name)?,
+        None => base_of(source, entries, &name)?,
     };
     profile.kind = name;
-    for (key, node) in entries {
+    for (key, node) in in_order(entries) {
         match key.text.as_str() {
             "kind" | "like" => {}
-            "env" => profile.env.extend(crate::config::agents::env(&source, node)?),
-            _ => field(&source, key, node, &mut profile)?,
+            "env" => profile.env.extend(crate::config::agents::env(source, node)?),
+            _ => field(source, key, node, &mut profile)?,
         }
     }
     if profile.invoke.is_empty() {
-        return Err(ConfigError::whole(file, "`invoke` is missing: the text that wakes the agent"));
+        return Err(ConfigError::whole(source.file, "`invoke` is missing: the text that wakes the agent"));
     }
     Ok(profile)
 }
 
+/// The entries in the order in which they are to be read: `answers` names rules of `signs`, wherever it stands.
+pub(crate) fn in_order(entries: &[(Key, Node)]) -> impl Iterator<Item = &(Key, Node)> {
+    let late = |(key, _): &&(Key, Node)| key.text == "answers";
+    entries.iter().filter(move |entry| !late(entry)).chain(entries.iter().filter(late))
+}
+
 fn kind_name(source: &Source<'_>, node: &Node) -> Result<String, ConfigError> {
-    let name = source.text(node, "kind")?;
+    kind_named(source, &source.text(node, "kind")?, node.place)
+}
+
+fn kind_named(source: &Source<'_>, name: &str, place: tree::Place) -> Result<String, ConfigError> {
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
     if name.is_empty() || !name.chars().all(plain) {
         let message =
             format!("`{name}` cannot be a kind: only letters, digits, `-`, `_` and `.` may be in it");
-        return Err(source.error(node.place, message));
+        return Err(source.error(place, message));
     }
-    Ok(name)
+    Ok(name.to_owned())
 }
 
 fn base_of(source: &Source<'_>, entries: &[(Key, Node)], name: &str) -> Result<Profile, ConfigError> {
@@ -158,7 +202,7 @@ pub(crate) fn field(
     Ok(())
 }
 
-/// Names of dialogs that are to be answered: only those that a rule read so far has keys for.
+/// Names of dialogs that are to be answered: only those that a rule has keys for.
 fn answers(source: &Source<'_>, node: &Node, profile: &Profile) -> Result<Vec<String>, ConfigError> {
     let rules = profile.signs.blocked.iter().chain(&profile.signs.limited);
     let rules = rules.filter(|rule| !rule.name.is_empty() && !rule.keys.is_empty());
@@ -314,50 +358,4 @@ fn regex(source: &Source<'_>, node: &Node, what: &str, group: Group) -> Result<S
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-
-    use super::*;
-
-    #[test]
-    fn a_users_profile_builds_on_a_known_kind() {
-        let codex = Profile::parse("kind: codex\nsettle_ms: 900\nenv: {A: b}\n", "codex.yaml").unwrap();
-        let usual = crate::profile::builtin("codex").unwrap();
-        assert_eq!((codex.settle_ms, codex.start.clone()), (900, usual.start));
-        assert_eq!(codex.env["A"], "b");
-        let mine =
-            Profile::parse("kind: mine\nlike: claude-code\nstart: mycc --fast\n", "mine.yaml").unwrap();
-        assert_eq!((mine.kind.as_str(), mine.invoke.as_str()), ("mine", "/agent-loop {name}"));
-        assert_eq!(mine.start, ["mycc", "--fast"]);
-        let new = Profile::parse("kind: vim\n", "vim.yaml").unwrap();
-        assert_eq!(new.wake_text("CC"), "Run `loop turn CC` and follow it");
-        assert!(new.start.is_empty());
-    }
-
-    #[test]
-    fn mistakes_are_refused_in_their_place() {
-        let cases = [
-            ("start: [x]\n", "p.yaml: `kind` is missing"),
-            ("kind: a b\n", "p.yaml:1:7: `a b` cannot be a kind"),
-            ("kind: x\nlike: codx\n", "did you mean `codex`?"),
-            ("kind: x\ninvok: y\n", "p.yaml:2:1: unknown key `invok`\n"),
-            ("kind: x\ninvoke: ''\n", "p.yaml:2:9: `invoke` is empty"),
-            ("kind: x\ninvoke: '{nam}'\n", "p.yaml:2:9: only `{name}`"),
-            ("kind: x\ntext: past\n", "did you mean `paste`?"),
-            ("kind: x\nsettle_ms: 1.5\n", "p.yaml:2:12: `settle_ms` must be a whole number"),
-            ("kind: x\nconversation: 'id=.*'\n", "it needs a group"),
-            ("kind: x\npermissions: {edit: []}\n", "did you mean `edits`?"),
-            (
-                "kind: x\nsigns:\n  busy:\n    - {matches: 'a'}\n    - {matches: '[z'}\n",
-                "p.yaml:5:17: `matches` is no regular",
-            ),
-            ("kind: x\nsigns:\n  busy:\n    - {in: titel, matches: x}\n", "did you mean `title`?"),
-            ("kind: x\nsigns: {busy: [{says: x}]}\n", "the rule has no `matches`"),
-            ("kind: x\nsigns: {busy: ['(a{1000}){1000}']}\n", "`rule` is no regular expression"),
-        ];
-        for (yaml, says) in cases {
-            let error = Profile::parse(yaml, "p.yaml").unwrap_err().to_string();
-            assert!(error.contains(says), "{yaml}\nshould say {says}\n{error}");
-        }
-    }
-}
+mod tests;
