@@ -9,7 +9,7 @@
 use serde_json::Value;
 
 use super::heard::{Heard, count, text};
-use super::{Form, Home, TurnHooks};
+use super::{Form, TurnHooks, USUAL};
 
 pub(super) const ROW: TurnHooks = TurnHooks {
     kind: "claude-code",
@@ -17,10 +17,8 @@ pub(super) const ROW: TurnHooks = TurnHooks {
     form: Form::Settings(&["UserPromptSubmit", "Stop", "StopFailure", "Notification"]),
     file: ".claude/settings.local.json",
     shared: ".claude/settings.json",
-    awaited: true,
-    home: Home::Worktree,
-    once: None,
     heard,
+    ..USUAL
 };
 
 fn heard(payload: &Value) -> Option<Heard> {

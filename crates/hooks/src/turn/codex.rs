@@ -7,7 +7,7 @@
 use serde_json::Value;
 
 use super::heard::{Heard, text};
-use super::{Form, Home, TurnHooks};
+use super::{Form, Home, TurnHooks, USUAL};
 
 pub(super) const ROW: TurnHooks = TurnHooks {
     kind: "codex",
@@ -15,12 +15,12 @@ pub(super) const ROW: TurnHooks = TurnHooks {
     form: Form::Settings(&["UserPromptSubmit", "Stop", "PermissionRequest"]),
     file: ".codex/hooks.json",
     shared: ".codex/hooks.json",
-    awaited: true,
     home: Home::MainWorktree,
     once: Some(
         "Codex runs hooks only after a review: at its next start it asks (\"Hooks need review\"); press 2, then Enter, once",
     ),
     heard,
+    ..USUAL
 };
 
 fn heard(payload: &Value) -> Option<Heard> {

@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use super::heard::{Heard, text};
-use super::{Form, Home, TurnHooks};
+use super::{Form, TurnHooks, USUAL};
 
 pub(super) const ROW: TurnHooks = TurnHooks {
     kind: "hermes",
@@ -15,12 +15,8 @@ pub(super) const ROW: TurnHooks = TurnHooks {
         "its hooks stand in its own config.yaml (`hooks:`, `pre_llm_call` and `on_session_end`) and need your consent; \
          the command for both is `loop turn-hook hermes`; unproven",
     ),
-    file: "",
-    shared: "",
-    awaited: true,
-    home: Home::Worktree,
-    once: None,
     heard,
+    ..USUAL
 };
 
 fn heard(payload: &Value) -> Option<Heard> {

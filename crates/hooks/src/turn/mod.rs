@@ -63,6 +63,19 @@ enum Home {
     MainWorktree,
 }
 
+/// What most of them have in common: awaited hooks in a file of the working tree, which run without a further step.
+const USUAL: TurnHooks = TurnHooks {
+    kind: "",
+    about: "",
+    once: None,
+    awaited: true,
+    form: Form::Settings(&[]),
+    file: "",
+    shared: "",
+    home: Home::Worktree,
+    heard: |_| None,
+};
+
 const ROWS: &[TurnHooks] =
     &[claude_code::ROW, codex::ROW, opencode::ROW, gemini::ROW, qwen::ROW, hermes::ROW];
 

@@ -7,7 +7,7 @@
 use serde_json::Value;
 
 use super::heard::{Heard, text};
-use super::{Form, Home, TurnHooks};
+use super::{Form, TurnHooks, USUAL};
 
 pub(super) const ROW: TurnHooks = TurnHooks {
     kind: "opencode",
@@ -16,9 +16,8 @@ pub(super) const ROW: TurnHooks = TurnHooks {
     file: ".opencode/plugins/loop.js",
     shared: ".opencode/plugins/loop.js",
     awaited: false,
-    home: Home::Worktree,
-    once: None,
     heard,
+    ..USUAL
 };
 
 fn heard(payload: &Value) -> Option<Heard> {

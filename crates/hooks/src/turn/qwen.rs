@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use super::heard::{Heard, text};
-use super::{Form, Home, TurnHooks};
+use super::{Form, TurnHooks, USUAL};
 
 pub(super) const ROW: TurnHooks = TurnHooks {
     kind: "qwen",
@@ -14,10 +14,8 @@ pub(super) const ROW: TurnHooks = TurnHooks {
     form: Form::Settings(&["UserPromptSubmit", "Stop", "StopFailure", "Notification"]),
     file: ".qwen/settings.json",
     shared: ".qwen/settings.json",
-    awaited: true,
-    home: Home::Worktree,
-    once: None,
     heard,
+    ..USUAL
 };
 
 fn heard(payload: &Value) -> Option<Heard> {
