@@ -4,8 +4,10 @@
 
 mod all_together;
 mod claude_code;
+mod codex;
 mod gemini;
 mod opencode;
+mod player;
 mod qwen;
 
 use std::io::Write;
@@ -16,7 +18,7 @@ use std::time::Instant;
 use loop_testkit::script::Script;
 use loop_testkit::stub_model::{ModelLine, ModelScript, ModelStep, read_model_log};
 use loop_testkit::{eventually, require_tool, skipped};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::stage::{LONG, LOOP, Place, Said, Stage, pass, review, sh};
 
@@ -26,119 +28,6 @@ const RUN: &[&str] = &["queued", "typing", "started", "answered"];
 
 /// No key of anybody's.
 const KEY: &str = "dummy-key-of-the-tests-0000000000";
-
-#[test]
-fn claude_code_takes_its_turns_in_a_window() {
-    let Some(program) = real_agent("LOOP_TEST_CLAUDE") else { return };
-    if alone("real_agents::claude_code_takes_its_turns_in_a_window") {
-        return;
-    }
-    let stage = Stage::new("");
-    let shop = stage.place(stage.sandbox.repo("shop"), "agents");
-    let model = Model::start(&stage, &two_turns(shop.repo.path()));
-    cast(&shop, "CC: {kind: claude-code, env: {CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: \"1\"}}");
-    claude_code_knows(&stage, &shop, true);
-    let up = play(&shop, &model, &program, "CC", &[]);
-    assert!(!up.contains("NOT READY"), "{up}");
-    passed_honestly(&stage, &shop, &model, "CC", WINDOW);
-}
-
-#[test]
-fn claude_code_asks_at_its_start_and_a_person_answers() {
-    let Some(program) = real_agent("LOOP_TEST_CLAUDE") else { return };
-    if alone("real_agents::claude_code_asks_at_its_start_and_a_person_answers") {
-        return;
-    }
-    let stage = Stage::new("");
-    let shop = stage.place(stage.sandbox.repo("shop"), "agents");
-    let model = Model::start(&stage, &two_turns(shop.repo.path()));
-    cast(&shop, "CC: {kind: claude-code, env: {CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: \"1\"}}");
-    claude_code_knows(&stage, &shop, false);
-    let up = play(&shop, &model, &program, "CC", &[]);
-    assert!(up.contains("NOT READY") && up.contains("asks whether to trust the folder"), "{up}");
-    // Nobody but a person answers it.
-    eventually("the wake to wait for the dialog", LONG, || {
-        let log = shop.run(&["log"]);
-        if log.contains("trust the folder") { Ok(()) } else { Err(story(&shop, &model)) }
-    });
-    assert_eq!(model.log().iter().filter(|line| line.event == "call").count(), 0);
-    stage.sandbox.tmux(&["send-keys", "-t", "loop-shop:CC", "Enter"]);
-    passed_honestly(&stage, &shop, &model, "CC", WINDOW);
-}
-
-#[test]
-fn claude_code_asks_in_its_turn_and_a_person_answers() {
-    let Some(program) = real_agent("LOOP_TEST_CLAUDE") else { return };
-    if alone("real_agents::claude_code_asks_in_its_turn_and_a_person_answers") {
-        return;
-    }
-    // The question stands longer than a screen must be still until a turn counts as over.
-    let stage = Stage::new("timings: {look: 0.2, quiet: 1, sweep: 2, ask: 3}");
-    let shop = stage.place(stage.sandbox.repo("shop"), "agents");
-    let mut script = two_turns(shop.repo.path());
-    // No command that `permissions: edits` allows.
-    script.turns[0].insert(1, ModelStep::Shell("sh -c 'echo asked >> ../asked'".to_owned()));
-    let model = Model::start(&stage, &script);
-    cast(&shop, "CC: {kind: claude-code, env: {CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: \"1\"}}");
-    claude_code_knows(&stage, &shop, true);
-    play(&shop, &model, &program, "CC", &[]);
-    eventually("a person to be told", LONG, || {
-        let log = shop.run(&["log"]);
-        let told =
-            log.lines().any(|line| line.contains("  person  ") && line.contains("asks for a permission"));
-        if told { Ok(()) } else { Err(story(&shop, &model)) }
-    });
-    assert!(!stage.sandbox.root().join("asked").exists(), "{}", story(&shop, &model));
-    stage.sandbox.tmux(&["send-keys", "-t", "loop-shop:CC", "1"]);
-    passed_honestly(&stage, &shop, &model, "CC", WINDOW);
-    assert_eq!(stage.sandbox.read("asked"), "asked\n");
-}
-
-#[test]
-fn claude_code_takes_its_turns_headless() {
-    let Some(program) = real_agent("LOOP_TEST_CLAUDE") else { return };
-    if alone("real_agents::claude_code_takes_its_turns_headless") {
-        return;
-    }
-    let stage = Stage::new("");
-    let shop = stage.place(stage.sandbox.repo("shop"), "agents");
-    let model = Model::start(&stage, &two_turns(shop.repo.path()));
-    cast(&shop, "CC: {kind: claude-code, env: {CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: \"1\"}}");
-    claude_code_knows(&stage, &shop, true);
-    play(&shop, &model, &program, "CC", &["--headless"]);
-    passed_honestly(&stage, &shop, &model, "CC", RUN);
-}
-
-#[test]
-fn codex_takes_its_turns_headless() {
-    let Some(program) = real_agent("LOOP_TEST_CODEX") else { return };
-    if alone("real_agents::codex_takes_its_turns_headless") {
-        return;
-    }
-    let stage = Stage::new("");
-    let shop = stage.place(stage.sandbox.repo("shop"), "agents");
-    let model = Model::start(&stage, &two_turns(shop.repo.path()));
-    cast(&shop, "Codex: {kind: codex}");
-    codex_knows(&stage, &shop, &model);
-    play(&shop, &model, &program, "Codex", &["--headless"]);
-    passed_honestly(&stage, &shop, &model, "Codex", RUN);
-}
-
-#[test]
-fn codex_takes_its_turns_in_a_window() {
-    let Some(program) = real_agent("LOOP_TEST_CODEX") else { return };
-    if alone("real_agents::codex_takes_its_turns_in_a_window") {
-        return;
-    }
-    let stage = Stage::new("");
-    let shop = stage.place(stage.sandbox.repo("shop"), "agents");
-    let model = Model::start(&stage, &two_turns(shop.repo.path()));
-    cast(&shop, "Codex: {kind: codex}");
-    codex_knows(&stage, &shop, &model);
-    let up = play(&shop, &model, &program, "Codex", &[]);
-    assert!(!up.contains("NOT READY"), "{up}");
-    passed_honestly(&stage, &shop, &model, "Codex", WINDOW);
-}
 
 /// Commits a `loop.yaml` of the real agent and Rex, who finds something once.
 fn cast(shop: &Place<'_>, agent: &str) {
@@ -150,29 +39,6 @@ fn cast(shop: &Place<'_>, agent: &str) {
         "agents:\n  {agent}\n  Rex: {{kind: scripted, command: {partner}}}\nrotation: [{name}, Rex]\npass: other\n"
     );
     shop.repo.commit("loop.yaml", text, "how the loop works here");
-}
-
-/// What Claude Code remembers of its first start, and of this folder if a person has trusted it.
-fn claude_code_knows(stage: &Stage, shop: &Place<'_>, trusted: bool) {
-    let settings = json!({
-        "hasCompletedOnboarding": true, "autoUpdates": false,
-        "customApiKeyResponses": {"approved": [&KEY[KEY.len() - 20..]], "rejected": []},
-        "projects": {shop.repo.path().display().to_string(): {"hasTrustDialogAccepted": trusted}},
-    });
-    stage.sandbox.write("home/.claude.json", settings.to_string());
-    stage.sandbox.write("home/.claude/settings.json", json!({"theme": "dark"}).to_string());
-}
-
-/// Where Codex finds the model, and that a person has trusted this folder.
-fn codex_knows(stage: &Stage, shop: &Place<'_>, model: &Model) {
-    let config = format!(
-        "model = \"stub-model\"\nmodel_provider = \"stub\"\n[analytics]\nenabled = false\n[model_providers.stub]\n\
-         name = \"Stub\"\nbase_url = \"{}/v1\"\nwire_api = \"responses\"\nenv_key = \"OPENAI_API_KEY\"\n\
-         [projects.\"{}\"]\ntrust_level = \"trusted\"\n",
-        model.url,
-        shop.repo.path().display()
-    );
-    stage.sandbox.write("home/.codex/config.toml", config);
 }
 
 /// Write a file and commit it; mend it and commit again.
@@ -219,12 +85,8 @@ fn up(shop: &Place<'_>, model: &Model, programs: &[&Path], options: &[&str]) -> 
     Said::of(&shop.repo.command(LOOP).args(["up", "--yes"]).args(options).envs(env).output().unwrap())
 }
 
-/// Waits for the pass, and compares what `loop` claims with what the model and the partner saw.
-fn passed_honestly(stage: &Stage, shop: &Place<'_>, model: &Model, agent: &str, expected: &[&str]) {
-    passed(stage, shop, model, agent, expected, true);
-}
-
-/// The same, where it is said whether the CLI puts the skill's body beside the call.
+/// Waits for the pass, and compares what `loop` claims with what the model and the partner saw. `expanded`: whether the
+/// CLI puts the skill's body beside the call.
 fn passed(stage: &Stage, shop: &Place<'_>, model: &Model, agent: &str, expected: &[&str], expanded: bool) {
     let wait = shop.try_loop(&["wait", "--passed", "--timeout", "120s"]);
     assert_eq!(wait.code, Some(0), "{wait:?}\n{}", story(shop, model));

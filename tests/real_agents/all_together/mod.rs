@@ -8,44 +8,12 @@ use std::path::{Path, PathBuf};
 use loop_testkit::stub_model::{ModelScript, ModelStep};
 use serde_json::Value;
 
-use super::{
-    Model, alone, claude_code_knows, codex_knows, gemini, measured, opencode, real_agent, story, up,
-};
+use super::player::Player;
+use super::{Model, alone, claude_code, codex, gemini, measured, opencode, qwen, real_agent, story, up};
 use crate::stage::{Place, Stage};
 
-/// A real CLI as these tests cast it.
-struct Player {
-    name: &'static str,
-    /// By which its program is found.
-    variable: &'static str,
-    /// Its entry in `loop.yaml`.
-    entry: &'static str,
-    /// Writes what it knows of its first start.
-    knows: fn(&Stage, &Place<'_>, &Model),
-}
-
-const PLAYERS: [Player; 5] = [
-    Player {
-        name: "CC",
-        variable: "LOOP_TEST_CLAUDE",
-        entry: "CC: {kind: claude-code, env: {CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: \"1\"}}",
-        knows: |stage, shop, _| claude_code_knows(stage, shop, true),
-    },
-    Player { name: "Codex", variable: "LOOP_TEST_CODEX", entry: "Codex: {kind: codex}", knows: codex_knows },
-    Player {
-        name: "OpenCode",
-        variable: "LOOP_TEST_OPENCODE",
-        entry: opencode::AGENT,
-        knows: |stage, _, model| opencode::knows(stage, model),
-    },
-    Player {
-        name: "Gemini",
-        variable: "LOOP_TEST_GEMINI",
-        entry: "Gemini: {kind: gemini}",
-        knows: |stage, shop, _| gemini::knows(stage, shop, true),
-    },
-    Player { name: "Qwen", variable: "LOOP_TEST_QWEN", entry: "Qwen: {kind: qwen}", knows: |_, _, _| {} },
-];
+const PLAYERS: [Player; 5] =
+    [claude_code::PLAYER, codex::PLAYER, opencode::PLAYER, gemini::PLAYER, qwen::PLAYER];
 
 #[test]
 fn five_work_by_turns_and_agree() {
