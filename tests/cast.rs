@@ -189,6 +189,10 @@ fn the_doctor_finds_what_is_broken_and_leaves_nothing() {
     assert_eq!((code, state(&report, "key")), (Some(1), "not-ok"));
     fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
 
+    // A log that whoever ended last left behind would mend it.
+    for log in ["loop.db-wal", "loop.db-shm"] {
+        let _ = fs::remove_file(stage.state().join(log));
+    }
     fs::write(stage.state().join("loop.db"), "no database at all ".repeat(100)).unwrap();
     let (code, report) = doctor(&place);
     assert_eq!((code, state(&report, "store")), (Some(5), "not-ok"), "{report:#}");
