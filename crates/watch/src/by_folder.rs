@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::chats::{Chat, Heads, Shelf, is_file_name};
 use crate::place::Site;
-use crate::tail::Stamp;
+use crate::tail::{self, Stamp};
 
 /// Longer slugs are cut by the CLIs, which then add a hash of their own.
 const LONGEST_SLUG: usize = 200;
@@ -111,7 +111,7 @@ fn asked_file(places: &[PathBuf], id: &str) -> io::Result<Option<Chat>> {
 
 /// The first line that names a folder says to whom the file belongs; `None` while none does.
 fn read_head(path: &Path) -> io::Result<Option<Head>> {
-    let mut reader = BufReader::new(std::fs::File::open(path)?.take(HEAD));
+    let mut reader = BufReader::new(tail::open(path)?.take(HEAD));
     let mut line = Vec::new();
     while reader.read_until(b'\n', &mut line)? > 0 {
         if let Ok(value) = serde_json::from_slice::<Value>(&line)

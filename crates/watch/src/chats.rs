@@ -58,7 +58,15 @@ struct Reading<L> {
     path: PathBuf,
     tail: Tail,
     lines: L,
+    /// How much had been told when a line came that was too long to be read.
+    lost: Option<u64>,
 }
+
+/// A longer line is not searched for a line behind half of another.
+const MOST_GLUED: usize = 1 << 20;
+
+/// In so many places of one line the beginning of another is looked for.
+const MOST_BEGINNINGS: usize = 64;
 
 impl<S: Shelf, L: Lines> Chats<S, L> {
     pub(crate) fn new(shelf: S) -> Self {
@@ -117,6 +125,7 @@ impl<S: Shelf, L: Lines> Chats<S, L> {
                 path: chat.path.clone(),
                 tail: Tail::near_the_end(chat.stamp, reach),
                 lines: L::default(),
+                lost: None,
             };
             reading.further()?;
             let enough = reading.lines.story().is_told() || reading.tail.is_whole();
@@ -138,6 +147,8 @@ impl<S: Shelf, L: Lines> Chats<S, L> {
             Some(RecordState::Idle) if reading.lines.background() > 0 => {
                 RecordState::Background(reading.lines.background())
             }
+            // What came after the end could not be read: perhaps the next turn has begun.
+            Some(RecordState::Idle) if reading.lost == Some(story.told()) => RecordState::Still,
             Some(state) => state.clone(),
             // A file that was only just opened for a conversation.
             None if reading.tail.is_whole() => RecordState::Nothing,
@@ -157,19 +168,31 @@ impl<S: Shelf, L: Lines> Chats<S, L> {
 
 impl<L: Lines> Reading<L> {
     fn further(&mut self) -> io::Result<()> {
-        let lines = &mut self.lines;
-        self.tail.read(&self.path, |line| {
-            // A line that is no JSON is half of one, of a newer form, or damaged: the others still count. Damaged
-            // UTF-8 within a string is no reason to lose what stands around it.
-            let parsed: Option<Value> = serde_json::from_slice(line)
-                .or_else(|_| serde_json::from_str(&String::from_utf8_lossy(line)))
-                .ok();
-            if let Some(Value::Object(line)) = parsed {
-                lines.take(&Value::Object(line));
-            }
+        let Self { path, tail, lines, lost } = self;
+        tail.read(path, |line| match line.map(parsed) {
+            Some(Some(line)) => lines.take(&line),
+            // It is half of one, of a newer form, or damaged: the others still count.
+            Some(None) => {}
+            None => *lost = Some(lines.story().told()),
         })?;
         Ok(())
     }
+}
+
+/// The object in a line. Damaged UTF-8 within a string is no reason to lose what stands around it, and half a line of a
+/// program that died in the middle of it none to lose the next, which was written behind it.
+fn parsed(line: &[u8]) -> Option<Value> {
+    let object = |text: &[u8]| serde_json::from_slice(text).ok().filter(Value::is_object);
+    if let Some(value) = object(line) {
+        return Some(value);
+    }
+    let text = String::from_utf8_lossy(line);
+    object(text.as_bytes()).or_else(|| {
+        let is_short = text.len() <= MOST_GLUED;
+        let mut beginnings =
+            text.match_indices("{\"").filter(|(at, _)| is_short && *at > 0).take(MOST_BEGINNINGS);
+        beginnings.find_map(|(at, _)| object(&text.as_bytes()[at..]))
+    })
 }
 
 fn note(chats: &[Chat], read: &Chat, now: Timestamp) -> String {

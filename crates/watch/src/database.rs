@@ -10,7 +10,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use loop_core::records::{RecordState, Recorded};
@@ -18,13 +18,16 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{ConnectOptions, Connection};
 
 use crate::formats::Query;
-use crate::tail::Stamp;
+use crate::tail::{self, Stamp};
 
 /// How long a look waits for a lock of the writer's.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// The longest that a look may take.
 const DEADLINE: Duration = Duration::from_secs(2);
+
+/// SQLite asks about the deadline after so many of its steps: some microseconds.
+const STEPS: i32 = 10_000;
 
 /// How often a look waits for the end of a transaction.
 const TRIES: u32 = 5;
@@ -94,6 +97,24 @@ fn journal_is_spent(database: &Path) -> bool {
     read.is_err() || header == [0; 8]
 }
 
+/// Whether a page is cut. SQLite reads zeros for the rest of it, and would find fewer rows without a word.
+fn is_cut(database: &Path, size: u64) -> io::Result<bool> {
+    if size == 0 {
+        return Ok(false);
+    }
+    let mut header = [0; 18];
+    match tail::open(database)?.read_exact(&mut header) {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(true),
+        read => read?,
+    }
+    // One stands for the only size that two bytes do not hold. Any other nonsense is found by SQLite itself.
+    let page = match u16::from_be_bytes([header[16], header[17]]) {
+        1 => 65_536,
+        page => u64::from(page),
+    };
+    Ok(page > 0 && !size.is_multiple_of(page))
+}
+
 impl Database {
     pub(crate) fn new(path: PathBuf, query: Box<dyn Query>) -> Self {
         Self { path, query, last: None }
@@ -124,7 +145,9 @@ impl Database {
         if files.journal.is_some() {
             return self.unreadable("the database is locked by a transaction", files.modified());
         }
-        let read = tokio::time::timeout(DEADLINE, self.read(&files, asked, now)).await;
+        // SQLite itself gives up at the deadline. One that hangs in a read of a dead disk is left behind.
+        let until = Instant::now() + DEADLINE;
+        let read = tokio::time::timeout(DEADLINE * 2, self.read(&files, asked, now, until)).await;
         match read {
             Ok(Ok(recorded)) => {
                 // A change between the two looks at the files belongs to the next answer.
@@ -134,12 +157,23 @@ impl Database {
                 }
                 recorded
             }
-            Ok(Err(why)) => self.unreadable(&why, files.modified()),
-            Err(_) => self.unreadable("it took too long", files.modified()),
+            Ok(Err(why)) if Instant::now() < until => self.unreadable(&why, files.modified()),
+            Ok(Err(_)) | Err(_) => self.unreadable("it took too long", files.modified()),
         }
     }
 
-    async fn read(&self, files: &Files, asked: Option<&str>, now: Timestamp) -> Result<Recorded, String> {
+    async fn read(
+        &self,
+        files: &Files,
+        asked: Option<&str>,
+        now: Timestamp,
+        until: Instant,
+    ) -> Result<Recorded, String> {
+        // With a log beside it the page may stand there.
+        let size = files.main.size;
+        if files.log.is_none() && is_cut(&self.path, size).map_err(|error| error.to_string())? {
+            return Err("it ends in the middle of a page".to_owned());
+        }
         let options = SqliteConnectOptions::new()
             .filename(&self.path)
             .read_only(true)
@@ -149,6 +183,11 @@ impl Database {
             .disable_statement_logging();
         let mut connection =
             SqliteConnection::connect_with(&options).await.map_err(|error| error.to_string())?;
+        // Else a question without end would be worked on for ever by a thread that nobody waits for.
+        let handle = connection.lock_handle().await;
+        handle
+            .map_err(|error| error.to_string())?
+            .set_progress_handler(STEPS, move || Instant::now() < until);
         let answer = self.query.ask(&mut connection, asked, now).await;
         // What could go wrong with closing is nothing that the answer depends on.
         let _ = connection.close().await;

@@ -6,10 +6,12 @@
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-/// A longer line is left out: nobody's turn ends in one.
+use rustix::fs::OFlags;
+
+/// A longer line is left out.
 const LONGEST_LINE: usize = 32 << 20;
 
 const CHUNK: usize = 256 << 10;
@@ -53,6 +55,17 @@ impl Stamp {
     }
 }
 
+/// Opens the regular file at `path`. Whatever else lies there, a pipe without a writer too, is an error at once: a
+/// thread that waits in `open` never comes back.
+pub(crate) fn open(path: &Path) -> io::Result<File> {
+    let flags = i32::try_from(OFlags::NONBLOCK.bits()).map_err(io::Error::other)?;
+    let file = File::options().read(true).custom_flags(flags).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is no regular file"));
+    }
+    Ok(file)
+}
+
 /// How far a file has been read.
 #[derive(Debug, Default)]
 pub(crate) struct Tail {
@@ -94,9 +107,10 @@ impl Tail {
         self.stamp.is_some_and(|old| old.is_of_the_same_file(&stamp)) && stamp.size >= self.offset
     }
 
-    /// Gives every line that has been completed since, without its end, and returns how many bytes were read.
-    pub(crate) fn read(&mut self, path: &Path, mut line: impl FnMut(&[u8])) -> io::Result<u64> {
-        let mut file = File::open(path)?;
+    /// Gives every line that has been completed since, without its end, and returns how many bytes were read. `None`
+    /// stands for a line that is too long.
+    pub(crate) fn read(&mut self, path: &Path, mut line: impl FnMut(Option<&[u8]>)) -> io::Result<u64> {
+        let mut file = open(path)?;
         let stamp = Stamp::of(&file.metadata()?);
         if !self.continues(stamp) {
             return Err(io::Error::other("it was replaced while it was read"));
@@ -123,17 +137,17 @@ impl Tail {
         Ok(total)
     }
 
-    fn take(&mut self, mut bytes: &[u8], line: &mut impl FnMut(&[u8])) {
+    fn take(&mut self, mut bytes: &[u8], line: &mut impl FnMut(Option<&[u8]>)) {
         while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
             let piece = &bytes[..end];
             bytes = &bytes[end + 1..];
             if self.skipping {
                 self.skipping = false;
             } else if self.half.is_empty() {
-                line(piece);
+                line(Some(piece));
             } else {
                 self.half.extend_from_slice(piece);
-                line(&self.half);
+                line(Some(&self.half));
             }
             self.half.clear();
         }
@@ -143,6 +157,7 @@ impl Tail {
         if self.half.len() + bytes.len() > LONGEST_LINE {
             self.half = Vec::new();
             self.skipping = true;
+            line(None);
         } else {
             self.half.extend_from_slice(bytes);
         }

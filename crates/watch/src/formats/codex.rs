@@ -17,7 +17,7 @@ use crate::formats::Reader;
 use crate::limit::is_limit;
 use crate::place::Site;
 use crate::story::{Story, time};
-use crate::tail::Stamp;
+use crate::tail::{self, Stamp};
 
 pub(super) fn open(_records: &Records, site: Site) -> Reader {
     Reader::files::<_, Rollout>(move || Sessions::new(site.clone()))
@@ -136,7 +136,7 @@ fn thread(path: &Path) -> Option<String> {
 
 fn read_head(path: &Path) -> io::Result<Option<Head>> {
     let mut line = Vec::new();
-    BufReader::new(std::fs::File::open(path)?.take(HEAD)).read_until(b'\n', &mut line)?;
+    BufReader::new(tail::open(path)?.take(HEAD)).read_until(b'\n', &mut line)?;
     let Ok(value) = serde_json::from_slice::<Value>(&line) else { return Ok(None) };
     let meta = &value["payload"];
     let Some(folder) = meta["cwd"].as_str() else { return Ok(None) };

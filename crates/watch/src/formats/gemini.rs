@@ -19,7 +19,7 @@ use crate::formats::Reader;
 use crate::limit::is_limit;
 use crate::place::Site;
 use crate::story::{Story, time};
-use crate::tail::Stamp;
+use crate::tail::{self, Stamp};
 
 pub(super) fn open(_records: &Records, site: Site) -> Reader {
     Reader::files::<_, Session>(move || Projects { site: site.clone(), heads: Heads::default() })
@@ -92,7 +92,7 @@ impl Shelf for Projects {
 
 fn read_some(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    std::fs::File::open(path)?.take(HEAD).read_to_end(&mut bytes)?;
+    tail::open(path)?.take(HEAD).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -112,7 +112,7 @@ fn read_head(path: &Path) -> io::Result<Option<Head>> {
     if path.extension().is_some_and(|end| end == "json") {
         line = read_some(path)?;
     } else {
-        BufReader::new(std::fs::File::open(path)?.take(HEAD)).read_until(b'\n', &mut line)?;
+        BufReader::new(tail::open(path)?.take(HEAD)).read_until(b'\n', &mut line)?;
     }
     let Ok(meta) = serde_json::from_slice::<Value>(&line) else { return Ok(None) };
     let main = meta["kind"].as_str().is_none_or(|kind| kind == "main");

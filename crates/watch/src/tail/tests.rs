@@ -10,7 +10,11 @@ use super::*;
 
 fn read(tail: &mut Tail, path: &Path) -> Vec<String> {
     let mut lines = Vec::new();
-    tail.read(path, |line| lines.push(String::from_utf8_lossy(line).into_owned())).unwrap();
+    tail.read(path, |line| {
+        let text = line.map_or("too long".into(), String::from_utf8_lossy);
+        lines.push(text.into_owned());
+    })
+    .unwrap();
     lines
 }
 
@@ -41,7 +45,7 @@ fn a_line_without_end_takes_no_memory() {
     std::fs::write(&path, "").unwrap();
     let mut tail = Tail::near_the_end(Stamp::at(&path).unwrap(), 100);
     File::options().write(true).open(&path).unwrap().set_len(LONGEST_LINE as u64 + 10).unwrap();
-    assert_eq!(read(&mut tail, &path), [""; 0]);
+    assert_eq!(read(&mut tail, &path), ["too long"]);
     assert!(tail.half.is_empty() && tail.skipping);
     File::options().append(true).open(&path).unwrap().write_all(b"end\nnext\n").unwrap();
     assert_eq!(read(&mut tail, &path), ["next"]);

@@ -20,7 +20,7 @@ const TABLES: &[&str] = &[
      time_created integer not null, time_updated integer not null, data text not null)",
 ];
 
-async fn store(stage: &Stage) -> SqliteConnection {
+pub(crate) async fn store(stage: &Stage) -> SqliteConnection {
     let mut writer = create(&stage.home().join(".local/share/opencode/opencode.db"), "wal").await;
     for table in TABLES {
         run(&mut writer, table).await;
@@ -32,7 +32,13 @@ fn ms(seconds: i64) -> i64 {
     (START + seconds) * 1000
 }
 
-async fn session(writer: &mut SqliteConnection, id: &str, parent: Option<&str>, folder: &str, seconds: i64) {
+pub(crate) async fn session(
+    writer: &mut SqliteConnection,
+    id: &str,
+    parent: Option<&str>,
+    folder: &str,
+    seconds: i64,
+) {
     let parent = parent.map_or("null".to_owned(), |parent| format!("'{parent}'"));
     let sql = format!(
         "insert into session values ('{id}', 'p', {parent}, '{folder}', 't', {0}, {0}, null)",
@@ -41,7 +47,13 @@ async fn session(writer: &mut SqliteConnection, id: &str, parent: Option<&str>, 
     run(writer, &sql).await;
 }
 
-async fn message(writer: &mut SqliteConnection, id: &str, session: &str, seconds: i64, data: &str) {
+pub(crate) async fn message(
+    writer: &mut SqliteConnection,
+    id: &str,
+    session: &str,
+    seconds: i64,
+    data: &str,
+) {
     let data = data.replace('\'', "''");
     run(
         writer,
@@ -55,7 +67,7 @@ async fn part(writer: &mut SqliteConnection, id: &str, message: &str, data: &Val
     run(writer, &format!("insert into part values ('{id}', '{message}', 'ses_1', 0, 0, '{data}')")).await;
 }
 
-fn assistant(finish: Option<&str>, completed: Option<i64>) -> String {
+pub(crate) fn assistant(finish: Option<&str>, completed: Option<i64>) -> String {
     let mut message = json!({"role": "assistant", "time": {"created": 1}, "finish": finish});
     if let Some(completed) = completed {
         message["time"]["completed"] = json!(completed);
