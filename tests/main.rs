@@ -18,6 +18,7 @@ mod neighbours;
 mod opening;
 mod person;
 mod real_agents;
+mod screens;
 mod settled;
 mod stage;
 mod started_again;

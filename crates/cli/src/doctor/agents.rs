@@ -226,6 +226,15 @@ async fn session(world: &World, client: &Client, here: &Here, config: &Config, a
             Check::not_ok(what, says, format!("`loop attach {}` shows its window", agent.name))
         }
         Some("gone" | "shell") => Check::not_ok(what, says, "`loop up` opens it anew"),
+        Some("unknown") => Check::not_ok(
+            what,
+            says,
+            format!(
+                "`loop attach {0}` shows its window; where that is how it looks at rest (after an update?), say so with \
+                 `signs:` under {0} (`loop help loop-yaml`), or let it run with `transport: exec`",
+                agent.name
+            ),
+        ),
         None if look.transport.is_none() && up => Check::not_ok(what, says, "`loop up` opens it"),
         None if look.transport.is_none() => Check::unproven(what, says, "`loop up` opens it"),
         _ => Check::unproven(what, says, format!("`loop attach {}` shows it", agent.name)),

@@ -176,6 +176,26 @@ async fn a_window_that_was_made_narrower_is_read_line_by_line() {
 }
 
 #[tokio::test]
+async fn a_window_that_is_too_small_to_be_read_says_so_and_is_typed_into_when_it_is_larger() {
+    // A hint that is cut off is no draft of somebody's, and one line shows no composer.
+    for (persona, columns, rows) in [("gemini", 20, 12), ("claude-code", 120, 1)] {
+        let Some(mut stage) = Stage::open(persona, Script::default()).await else { return };
+        stage.script.serial = 2;
+        stage.lane.begin(&stage.script, columns, rows).await;
+        let error = stage.wake().await.unwrap_err();
+        let size = format!("too small to be read, {columns} columns by {rows} lines: make it larger");
+        assert!(
+            matches!(&error, TransportError::NotNow(Presence::Unknown(why)) if why.contains(&size)),
+            "{persona}: {error:?}"
+        );
+        assert_eq!(stage.count("submitted"), 0, "{persona}");
+        stage.script.serial = 3;
+        stage.lane.begin(&stage.script, 120, 30).await;
+        stage.arrives().await;
+    }
+}
+
+#[tokio::test]
 async fn two_agents_of_one_name_in_two_repositories_are_never_crossed() {
     if !loop_testkit::require_tool("tmux", "-V") {
         return;

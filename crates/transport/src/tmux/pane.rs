@@ -86,6 +86,8 @@ pub struct Pane {
     pub programs: Vec<String>,
     /// What loop started in it; `None`: nothing, it was opened by a person.
     pub started: Option<Started>,
+    /// How many columns and lines it has.
+    pub size: (u32, u32),
     /// The socket of its server.
     pub socket: PathBuf,
     /// Its title.
@@ -106,7 +108,18 @@ const SHELLS: [&str; 14] = [
     "bash", "zsh", "sh", "fish", "dash", "nu", "pwsh", "ksh", "mksh", "ash", "tcsh", "csh", "elvish", "xonsh",
 ];
 
+/// Fewer columns or lines than this are not enough for every CLI to show its composer.
+const ROOM: (u32, u32) = (40, 10);
+
 impl Pane {
+    /// How large it is, in words, where that is too small to be read for certain.
+    pub(super) fn too_small(&self) -> Option<String> {
+        let (columns, lines) = self.size;
+        (columns < ROOM.0 || lines < ROOM.1).then(|| {
+            format!("its window is too small to be read, {columns} columns by {lines} lines: make it larger")
+        })
+    }
+
     /// Whether it shows a shell instead of an agent. An agent that was started by a script runs under its shell's
     /// name, and is none.
     pub fn shows_shell(&self) -> bool {
@@ -117,7 +130,7 @@ impl Pane {
 /// A character that stands in no name: other separators are changed by one version of tmux or another.
 const SEPARATOR: char = '\u{241e}';
 
-const FIELDS: [&str; 18] = [
+const FIELDS: [&str; 20] = [
     "pane_id",
     "pane_pid",
     "pane_dead",
@@ -130,6 +143,8 @@ const FIELDS: [&str; 18] = [
     "@loop_programs",
     "@loop_kind",
     "@loop_program",
+    "pane_width",
+    "pane_height",
     "session_name",
     "pane_current_command",
     "socket_path",
@@ -163,6 +178,8 @@ fn read(line: &str) -> Option<Pane> {
         programs,
         kind,
         program,
+        width,
+        height,
         session,
         command,
         socket,
@@ -196,6 +213,7 @@ fn read(line: &str) -> Option<Pane> {
         programs: programs.split(' ').filter(|name| !name.is_empty()).map(str::to_owned).collect(),
         started: (!kind.is_empty())
             .then(|| Started { kind: (*kind).to_owned(), program: (*program).to_owned() }),
+        size: (width.parse().unwrap_or_default(), height.parse().unwrap_or_default()),
         socket: PathBuf::from(socket),
         title: (*title).to_owned(),
     })
@@ -335,10 +353,10 @@ mod tests {
 
     #[test]
     fn a_listed_pane_is_read() {
-        let line = |fields: [&str; 18]| fields.join(&SEPARATOR.to_string());
+        let line = |fields: [&str; 20]| fields.join(&SEPARATOR.to_string());
         let pane = read(&line([
-            "%3", "42", "0", "", "", "1", "l1", "小明", "", "a bash", "generic", "./a", "loop-x", "-bash",
-            "/tmp/s", "CC", "/a b", "t␞x",
+            "%3", "42", "0", "", "", "1", "l1", "小明", "", "a bash", "generic", "./a", "120", "30",
+            "loop-x", "-bash", "/tmp/s", "CC", "/a b", "t␞x",
         ]))
         .unwrap();
         assert_eq!(pane.tags.as_ref().unwrap().agent.as_str(), "小明");
@@ -349,9 +367,10 @@ mod tests {
         // The agent is a script; in a window of another program the same would be a shell.
         assert!(!pane.shows_shell());
         assert!(Pane { programs: vec!["a".into()], ..pane }.shows_shell());
-        let ended = ["%3", "42", "1", "7", "", "0", "", "", "", "", "", "", "s", "", "", "", "", ""];
+        let ended =
+            ["%3", "42", "1", "7", "", "0", "", "", "", "", "", "", "9", "4", "s", "", "", "", "", ""];
         let dead = read(&line(ended)).unwrap();
-        assert_eq!(dead.started, None);
+        assert_eq!((dead.started, dead.size), (None, (9, 4)));
         assert_eq!((dead.dead, dead.ended.as_str(), dead.tags), (true, "exit 7", None));
         assert_eq!(read("%3"), None);
     }

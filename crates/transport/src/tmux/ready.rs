@@ -65,8 +65,23 @@ impl<'a> Eye<'a> {
             Some(signs) => signs.look(&screen),
             None => Look { state: LookState::Unknown, composer: None, dialog: None },
         };
-        let presence = self.presence(&pane, &screen, &look);
+        let presence = self.in_a_small_window(&pane, self.presence(&pane, &screen, &look));
         Ok(Seen { pane, presence, screen, look, place })
+    }
+
+    /// A window that is too small is why its screen cannot be read, and why a hint in the composer, cut off, looks
+    /// like a draft. One that may be ours is left to the sender.
+    fn in_a_small_window(&self, pane: &Pane, presence: Presence) -> Presence {
+        let solid = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
+        let ours = solid(self.profile.invoke.split("{name}").next().unwrap_or_default());
+        let may_be_ours = |draft: &str| draft.contains(&ours) || ours.starts_with(draft);
+        match (&presence, pane.too_small()) {
+            (Presence::Unknown(seen), Some(size)) => Presence::Unknown(format!("{size} ({seen})")),
+            (Presence::Draft(draft), Some(size)) if !may_be_ours(&solid(draft)) => {
+                Presence::Unknown(format!("{size} (its composer shows `{}`)", crate::neutral(draft)))
+            }
+            _ => presence,
+        }
     }
 
     fn presence(&self, pane: &Pane, screen: &Screen, look: &Look) -> Presence {
