@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use loop_core::profile::Records;
-use loop_core::records::{RecordState, Recorded};
-use loop_core::settle::{Event, Seen, Sights, Signal};
+use loop_core::records::{Prompt, RecordState, Recorded};
+use loop_core::settle::{Event, Seen, Sights, Signal, is_wake};
 use loop_store::Witnessed;
 use loop_transport::{Presence, Session, Transport, TransportError};
 use loop_watch::{Place, Watcher};
@@ -84,11 +84,22 @@ pub async fn look(
     let presence = transport.probe(session).await?;
     let screen = seen(&presence, transport.tells_idle());
     let records = match watcher {
-        Some(watcher) => Some(watcher.look(session.conversation.as_deref(), now).await),
+        Some(watcher) => Some(own(session, watcher.look(session.conversation.as_deref(), now).await)),
         None => None,
     };
     let (signal, began) = (witnessed.signal().cloned(), witnessed.started.clone());
     Ok(Sighting { presence, screen, records, signal, began })
+}
+
+/// As long as nobody knows the agent's conversation, the newest of its folder may be another's: a person's own, or one of
+/// days ago. It is the agent's once its prompt is our wake.
+fn own(session: &Session, records: Recorded) -> Recorded {
+    let text = session.profile.wake_text(session.agent.as_str());
+    let is_wake = |prompt: &Prompt| is_wake(&prompt.text, &text);
+    if session.conversation.is_some() || records.prompt.as_ref().is_none_or(is_wake) {
+        return records;
+    }
+    Recorded { note: records.note, ..Recorded::without_conversation(RecordState::Nothing) }
 }
 
 /// A watcher of the records of a session's agent; `None` where its profile names none.

@@ -141,28 +141,51 @@ async fn what_only_the_hook_knows_of_a_question_reaches_a_person() {
         .await;
 }
 
-#[tokio::test]
-async fn records_prove_the_start() {
-    let records = "records: {format: codex, at: ['{repo}/../rollouts']}";
-    let world = World::with(&config(&format!(", {records}")), |_| {}).await;
-    world.woken("CC", 1).await;
-    world.fake.set(ID, "CC", Presence::Busy);
-    let now = jiff::Timestamp::now();
+/// A rollout of Codex' in the repository's folder, in which `prompt` was asked now; more lines can follow.
+fn rollout(world: &World, id: &str, prompt: &str) -> std::path::PathBuf {
     let folder = world.sandbox.root().join("rollouts/2026/12/01");
     std::fs::create_dir_all(&folder).unwrap();
-    let id = "0198c0de-0000-7000-8000-000000000001";
+    let file = folder.join(format!("rollout-2026-12-01T00-00-00-{id}.jsonl"));
     let cwd = world.repo.path().canonicalize().unwrap();
-    let line =
-        |kind: &str, payload: Value| json!({"timestamp": now, "type": kind, "payload": payload}).to_string();
-    let lines = [
-        line("session_meta", json!({"id": id, "cwd": cwd, "timestamp": now})),
-        line("event_msg", json!({"type": "task_started", "turn_id": "t1"})),
-        line("event_msg", json!({"type": "user_message", "message": "/agent-loop CC"})),
-    ];
-    std::fs::write(folder.join(format!("rollout-2026-12-01T00-00-00-{id}.jsonl")), lines.join("\n") + "\n")
-        .unwrap();
+    record(&file, "session_meta", &json!({"id": id, "cwd": cwd, "timestamp": jiff::Timestamp::now()}));
+    record(&file, "event_msg", &json!({"type": "task_started", "turn_id": "t1"}));
+    record(&file, "event_msg", &json!({"type": "user_message", "message": prompt}));
+    file
+}
+
+fn record(file: &std::path::Path, kind: &str, payload: &Value) {
+    use std::io::Write;
+    let line = json!({"timestamp": jiff::Timestamp::now(), "type": kind, "payload": payload});
+    let mut file = std::fs::OpenOptions::new().create(true).append(true).open(file).unwrap();
+    file.write_all(format!("{line}\n").as_bytes()).unwrap();
+}
+
+const ROLLOUTS: &str = ", records: {format: codex, at: ['{repo}/../rollouts']}";
+const CONVERSATION: &str = "0198c0de-0000-7000-8000-000000000001";
+
+#[tokio::test]
+async fn records_prove_the_start() {
+    let world = World::with(&config(ROLLOUTS), |_| {}).await;
+    world.woken("CC", 1).await;
+    world.fake.set(ID, "CC", Presence::Busy);
+    rollout(&world, CONVERSATION, "/agent-loop CC");
     state(&world, DeliveryState::Started).await;
     let sessions = world.store().await.sessions(Some(ID)).await.unwrap();
     let cc = sessions.iter().find(|session| session.agent.as_str() == "CC").unwrap();
-    assert_eq!(cc.conversation.as_deref(), Some(id));
+    assert_eq!(cc.conversation.as_deref(), Some(CONVERSATION));
+}
+
+#[tokio::test]
+async fn a_persons_own_conversation_in_the_same_folder_says_nothing_of_the_agent() {
+    let world = World::with(&config(ROLLOUTS), |_| {}).await;
+    world.woken("CC", 1).await;
+    world.idle("CC");
+    // A person works there all the time; CC has finished, without a section.
+    let theirs = rollout(&world, CONVERSATION, "what time is it?");
+    world
+        .until("CC to be woken once more", || async {
+            record(&theirs, "event_msg", &json!({"type": "exec_command_begin"}));
+            if world.wakes("CC") == 2 { Ok(()) } else { Err(world.ledger().await) }
+        })
+        .await;
 }
