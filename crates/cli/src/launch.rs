@@ -274,6 +274,10 @@ pub(crate) async fn register(
     conversation: Option<String>,
     started_by_loop: bool,
 ) -> Result<(), Failure> {
+    // A program that runs on is no new one.
+    let pid = pane.pid.map(i64::from);
+    let known = client.store.session(&row.id, &agent.name).await?;
+    let known = known.filter(|known| pid.is_some() && known.pid == pid).map(|known| known.registered_at);
     let address = Address { pane: pane.id.clone(), socket: Some(pane.socket.clone()) };
     client
         .put_session(&SessionRow {
@@ -282,9 +286,9 @@ pub(crate) async fn register(
             transport: "tmux".to_owned(),
             address: serde_json::to_string(&address).map_err(Failure::ours)?,
             conversation,
-            pid: pane.pid.map(i64::from),
+            pid,
             started_by_loop,
-            registered_at: jiff::Timestamp::now(),
+            registered_at: known.unwrap_or_else(jiff::Timestamp::now),
         })
         .await
 }

@@ -89,6 +89,8 @@ pub fn transport_session(
         git_dir: Some(row.common_dir.clone()),
         verify,
         past_limit: false,
+        // A run of its own per turn has ended with it; when a window began that loop did not open nobody knows.
+        began: (session.started_by_loop && session.transport == "tmux").then_some(session.registered_at),
     }
 }
 

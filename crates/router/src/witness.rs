@@ -106,7 +106,8 @@ fn own(session: &Session, records: Recorded) -> Recorded {
 pub fn watcher(session: &Session) -> Option<Watcher> {
     let records = session.profile.records.as_ref()?;
     let home = session.env.get("HOME").map(PathBuf::from).unwrap_or_default();
-    Some(Watcher::new(records, Place { home, env: session.env.clone(), folder: session.workdir.clone() }))
+    let (env, folder) = (session.env.clone(), session.workdir.clone());
+    Some(Watcher::new(records, Place { home, env, folder, since: session.began }))
 }
 
 /// What a presence is as a witness. Where a transport cannot tell idle from busy, only a dialog or an end counts.
@@ -132,20 +133,21 @@ pub(crate) struct Watchers {
     all: Mutex<HashMap<Key, Arc<Mutex<Option<Watcher>>>>>,
 }
 
-/// Loop, agent and where its records are said to be: a changed profile is watched anew.
-type Key = (String, String, Option<Records>);
+/// Loop, agent, where its records are said to be, and when its process began: what changes is watched anew.
+type Key = (String, String, Option<Records>, Option<Timestamp>);
 
 impl Watchers {
     /// The watcher of a session's agent.
     pub(crate) async fn of(&self, session: &Session) -> Arc<Mutex<Option<Watcher>>> {
-        let key = (session.loop_id.clone(), session.agent.key().to_owned(), session.profile.records.clone());
+        let (loop_id, agent) = (session.loop_id.clone(), session.agent.key().to_owned());
+        let key = (loop_id, agent, session.profile.records.clone(), session.began);
         let mut all = self.all.lock().await;
         Arc::clone(all.entry(key).or_insert_with(|| Arc::new(Mutex::new(watcher(session)))))
     }
 
     /// Forgets the watchers of all loops but these.
     pub(crate) async fn keep(&self, is_kept: impl Fn(&str) -> bool) {
-        self.all.lock().await.retain(|(loop_id, _, _), _| is_kept(loop_id));
+        self.all.lock().await.retain(|(loop_id, ..), _| is_kept(loop_id));
     }
 }
 

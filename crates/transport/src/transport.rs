@@ -98,6 +98,8 @@ pub struct Session {
     /// Whether the usage limit that the agent may still show has ended: then it does not stand in the way, where the
     /// composer is to be seen.
     pub past_limit: bool,
+    /// When its process began, where that is known.
+    pub began: Option<Timestamp>,
 }
 
 impl Session {
@@ -118,6 +120,7 @@ impl Session {
             git_dir: None,
             verify: None,
             past_limit: false,
+            began: None,
         }
     }
 

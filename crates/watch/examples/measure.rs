@@ -143,7 +143,10 @@ fn watcher(folder: &Path, format: RecordsFormat) -> Watcher {
         only: [].into(),
         not: [].into(),
     };
-    Watcher::new(&records, Place { home: folder.to_owned(), env: [].into(), folder: folder.to_owned() })
+    Watcher::new(
+        &records,
+        Place { home: folder.to_owned(), env: [].into(), folder: folder.to_owned(), since: None },
+    )
 }
 
 const LINE: &str = "{\"type\":\"assistant\",\"timestamp\":\"2026-12-01T00:36:43.403Z\",\"isSidechain\":false,\"message\":{\"role\":\

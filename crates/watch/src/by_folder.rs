@@ -62,6 +62,10 @@ impl ByFolder {
 }
 
 impl Shelf for ByFolder {
+    fn since(&self) -> Option<Timestamp> {
+        self.site.since
+    }
+
     fn find(&mut self, asked: Option<&str>, _now: Timestamp) -> io::Result<Vec<Chat>> {
         let places = self.places()?;
         if let Some(id) = asked {

@@ -28,8 +28,8 @@ pub(crate) trait Lines: Default + Send + 'static {
     /// How the newest turn stands, and what it was asked.
     fn story(&self) -> &Story;
 
-    /// How much background work runs.
-    fn background(&self) -> u32 {
+    /// How much background work runs that was begun `since`.
+    fn background(&self, _since: Option<Timestamp>) -> u32 {
         0
     }
 }
@@ -38,6 +38,11 @@ pub(crate) trait Lines: Default + Send + 'static {
 pub(crate) trait Shelf: Send + 'static {
     /// Finds the asked conversation's file, or those of all main conversations of the agent's folder.
     fn find(&mut self, asked: Option<&str>, now: Timestamp) -> io::Result<Vec<Chat>>;
+
+    /// When the agent's process began, where that is known.
+    fn since(&self) -> Option<Timestamp> {
+        None
+    }
 }
 
 /// A conversation's file.
@@ -142,11 +147,10 @@ impl<S: Shelf, L: Lines> Chats<S, L> {
         let modified = Timestamp::new(chat.stamp.modified.0, chat.stamp.modified.1 as i32).ok();
         let Some(reading) = &self.reading else { return recorded };
         let story = reading.lines.story();
+        let background = reading.lines.background(self.shelf.since());
         recorded.prompt = story.prompt().cloned();
         recorded.state = match story.state() {
-            Some(RecordState::Idle) if reading.lines.background() > 0 => {
-                RecordState::Background(reading.lines.background())
-            }
+            Some(RecordState::Idle) if background > 0 => RecordState::Background(background),
             // What came after the end could not be read: perhaps the next turn has begun.
             Some(RecordState::Idle) if reading.lost == Some(story.told()) => RecordState::Still,
             Some(state) => state.clone(),

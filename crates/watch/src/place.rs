@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use jiff::Timestamp;
+
 /// Where an agent runs.
 #[derive(Debug, Clone)]
 pub struct Place {
@@ -12,6 +14,8 @@ pub struct Place {
     pub env: BTreeMap<String, String>,
     /// Its working tree.
     pub folder: PathBuf,
+    /// When its process began, where that is known: what ran in the background of an earlier one ended with that.
+    pub since: Option<Timestamp>,
 }
 
 impl Place {
@@ -63,7 +67,7 @@ impl Place {
 
     /// Where the records named by `at` lie, and whose they must be.
     pub(crate) fn site(self, at: &[String]) -> Option<Site> {
-        Some(Site { at: self.resolve(at)?, folders: self.folders() })
+        Some(Site { at: self.resolve(at)?, since: self.since, folders: self.folders() })
     }
 }
 
@@ -74,6 +78,8 @@ pub(crate) struct Site {
     pub(crate) at: PathBuf,
     /// The names of the agent's working tree.
     pub(crate) folders: Vec<PathBuf>,
+    /// When the agent's process began.
+    pub(crate) since: Option<Timestamp>,
 }
 
 impl Site {
@@ -106,6 +112,7 @@ mod tests {
             home: "/home/me".into(),
             env: [("CODEX_HOME", "/srv/codex"), ("EMPTY", "")].map(|(k, v)| (k.into(), v.into())).into(),
             folder: "/srv/repo".into(),
+            since: None,
         };
         let cases: &[(&[&str], Option<&str>)] = &[
             (&["$CODEX_HOME/sessions", "~/.codex/sessions"], Some("/srv/codex/sessions")),
@@ -132,7 +139,7 @@ mod tests {
         std::fs::create_dir(&real).unwrap();
         let link = dir.path().join("link");
         std::os::unix::fs::symlink(&real, &link).unwrap();
-        let place = Place { home: PathBuf::new(), env: BTreeMap::new(), folder: link };
+        let place = Place { home: PathBuf::new(), env: BTreeMap::new(), folder: link, since: None };
         let site = place.clone().site(&["x".to_owned()]).unwrap();
         assert!(site.is_ours(real.to_str().unwrap()) && site.is_ours(place.folder.to_str().unwrap()));
         assert!(!site.is_ours(dir.path().to_str().unwrap()));

@@ -83,6 +83,7 @@ pub(crate) mod testing {
             git_dir: None,
             verify: None,
             past_limit: false,
+            began: None,
         }
     }
 }

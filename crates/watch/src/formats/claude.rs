@@ -4,7 +4,7 @@
 //! `stop_reason` whether a tool is called or the turn ends; `turn_duration` follows the end. Lines of sub-agents carry
 //! `isSidechain`. Commands of the CLI itself (`/model`) look like prompts, but their output follows at once.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use loop_core::profile::Records;
@@ -29,8 +29,8 @@ const QUESTIONS: [(&str, &str); 2] =
 #[derive(Debug, Default)]
 struct Transcript {
     story: Story,
-    /// Background shells and agents that have not been seen to end.
-    running: BTreeSet<String>,
+    /// Background shells and agents that have not been seen to end, and when each was begun.
+    running: BTreeMap<String, Option<Timestamp>>,
 }
 
 impl Lines for Transcript {
@@ -54,8 +54,9 @@ impl Lines for Transcript {
         &self.story
     }
 
-    fn background(&self) -> u32 {
-        u32::try_from(self.running.len()).unwrap_or(u32::MAX)
+    fn background(&self, since: Option<Timestamp>) -> u32 {
+        let runs = |begun: &&Option<Timestamp>| begun.is_none() || **begun >= since;
+        u32::try_from(self.running.values().filter(runs).count()).unwrap_or(u32::MAX)
     }
 }
 
@@ -94,7 +95,7 @@ impl Transcript {
         let agent =
             (result["status"] == "async_launched" || result["isAsync"] == true).then(|| &result["agentId"]);
         for id in [Some(&result["backgroundTaskId"]), agent].into_iter().flatten().filter_map(Value::as_str) {
-            self.running.insert(id.to_owned());
+            self.running.insert(id.to_owned(), at);
         }
         let content = &line["message"]["content"];
         if blocks(content).any(|block| block["type"] == "tool_result") {

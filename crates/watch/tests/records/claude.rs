@@ -178,6 +178,21 @@ async fn the_newest_event_tells_how_the_turn_stands() {
 }
 
 #[tokio::test]
+async fn what_ran_in_the_background_of_a_process_that_has_ended_has_ended_too() {
+    let shell = |id: &str| json!({"backgroundTaskId": id, "stdout": ""});
+    let stage = Stage::new();
+    let lines =
+        [result(3.0, &shell("b1")), says(4.0, "end_turn"), user(60.0, "again"), says(61.0, "end_turn")];
+    let file = stage.write(&format!(".claude/projects/{}/s1.jsonl", stage.slug()), &lines);
+    let place = loop_watch::Place { since: Some(at(50.0)), ..stage.place() };
+    let mut watcher = Watcher::new(&crate::stage::records(RecordsFormat::Claude, AT), place);
+    assert_eq!(word(&look(&mut watcher).await), "idle", "the process of before took it along");
+    let ours = [result(70.0, &shell("b2")), says(71.0, "end_turn")].join("\n") + "\n";
+    append(&file, &ours.replace("{repo}", stage.repo.to_str().unwrap()));
+    assert_eq!(word(&look(&mut watcher).await), "background 1");
+}
+
+#[tokio::test]
 async fn the_wake_is_found_as_it_was_typed() {
     let stage = Stage::new();
     let lines = [user(1.0, "earlier"), says(2.0, "end_turn"), user(5.5, WAKE), call(6.0)];

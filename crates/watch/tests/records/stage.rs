@@ -37,7 +37,7 @@ impl Stage {
     }
 
     pub(crate) fn place(&self) -> Place {
-        Place { home: self.home(), env: [].into(), folder: self.repo.clone() }
+        Place { home: self.home(), env: [].into(), folder: self.repo.clone(), since: None }
     }
 
     pub(crate) fn watcher(&self, format: RecordsFormat, at: &str) -> Watcher {
