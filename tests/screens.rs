@@ -83,7 +83,7 @@ fn a_screen_that_an_update_changed_is_told_and_typed_into_only_when_it_is_known_
     let you = played.you("nobody can tell what CC does: its last line is `");
     assert!(you.contains("`loop attach CC` shows its window"), "{you}");
     let agents = played.shop.run(&["agents"]);
-    assert!(agents.contains("nobody can tell what CC does"), "{agents}");
+    assert!(agents.contains("nobody can tell what CC does: its last line is `"), "{agents}");
     let doctor = played.shop.try_loop(&["doctor"]);
     let doctor = format!("{}{}", doctor.out, doctor.err);
     assert!(doctor.contains("(after an update?), say so with `signs:` under CC"), "{doctor}");

@@ -6,8 +6,9 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use loop_core::Config;
 use loop_core::config::{Agent, Fill, Permissions};
@@ -15,6 +16,9 @@ use loop_git::{Git, GitEnv, GitError, Place, Repo};
 
 /// How long the trial may take, with the start of a sandbox and a signature.
 const DEADLINE: Duration = Duration::from_secs(20);
+
+/// How long another git's lock is waited for.
+const LOCKED: Duration = Duration::from_secs(2);
 
 /// What was proved, or why a commit cannot be made.
 pub(crate) type Proof = Result<String, Refused>;
@@ -76,11 +80,19 @@ impl Trial {
 
     fn prove(&self) -> Proof {
         writable(&self.place)?;
+        unlocked(&self.place)?;
         let real = Git::at(&self.place.worktree, &self.env);
+        self.prove_in(&real).map(|said| match unproved_hooks(&real) {
+            Some(hooks) => format!("{said}, {hooks} aside"),
+            None => said,
+        })
+    }
+
+    fn prove_in(&self, real: &Git) -> Proof {
         let signs = real
             .run(&["config", "--type=bool", "--get", "commit.gpgSign"], DEADLINE)
             .is_ok_and(|output| output.line() == "true");
-        let settings = identity_and_signing(&real)?;
+        let settings = identity_and_signing(real)?;
         let signed = if signs { ", signed" } else { "" };
         let Some(sandbox) = &self.sandbox else {
             self.commit(&settings, None).map_err(|words| refused(&words, signs))?;
@@ -141,7 +153,13 @@ impl Trial {
         args.extend(commit.map(str::to_owned));
         match git.run(&args, DEADLINE) {
             Ok(output) if output.ok() => Ok(()),
-            Ok(output) => Err(format!("a trial commit was refused: {}", output.words())),
+            Ok(output) => {
+                let words = output.words();
+                // Behind the asterisks git explains how to set a name, which the way out says too.
+                let lines = words.lines().map(str::trim).take_while(|line| !line.starts_with("***"));
+                let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
+                Err(format!("a trial commit was refused: {}", lines.join(" / ")))
+            }
             Err(GitError::TimedOut { .. }) => {
                 let seconds = DEADLINE.as_secs();
                 Err(format!(
@@ -230,8 +248,8 @@ fn identity_and_signing(git: &Git) -> Result<Vec<String>, Refused> {
 
 fn refused(words: &str, signs: bool) -> Refused {
     let next = if signs {
-        "give the agent what signing needs under `env:` in loop.yaml (SSH_AUTH_SOCK, GNUPGHOME, …), or a key without a \
-         prompt"
+        "name a key that is there and needs no prompt (git config user.signingKey KEY), give the agent what signing needs \
+         under `env:` in loop.yaml (SSH_AUTH_SOCK, GNUPGHOME, …), or sign nothing here: git config commit.gpgSign false"
     } else {
         "the same must work in a plain terminal: git config --global user.name NAME, and user.email"
     };
@@ -251,109 +269,41 @@ fn writable(place: &Place) -> Result<(), Refused> {
     Ok(())
 }
 
+/// Whether no git holds what every commit needs. A commit of somebody's is over soon; what a git that was killed left
+/// behind stays.
+fn unlocked(place: &Place) -> Result<(), Refused> {
+    let locks = ["index.lock", "HEAD.lock"].map(|name| place.git_dir.join(name));
+    let deadline = Instant::now() + LOCKED;
+    while let Some(lock) = locks.iter().find(|lock| lock.exists()) {
+        if Instant::now() >= deadline {
+            let lock = lock.display();
+            return Err(Refused::new(
+                format!("another git process holds {lock}"),
+                format!("wait for it; if no git runs any more, delete {lock}"),
+            ));
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    Ok(())
+}
+
+/// The hooks that may still refuse a commit, in words. They are not run for a trial: they check what is committed, and
+/// may take minutes.
+fn unproved_hooks(git: &Git) -> Option<String> {
+    let folder = git.run(&["rev-parse", "--path-format=absolute", "--git-path", "hooks"], DEADLINE).ok()?;
+    let folder = PathBuf::from(folder.line());
+    let runs = |name: &&str| {
+        let mode = fs::metadata(folder.join(name)).map(|file| file.permissions().mode());
+        mode.is_ok_and(|mode| mode & 0o111 != 0)
+    };
+    let found: Vec<&str> =
+        ["pre-commit", "prepare-commit-msg", "commit-msg"].into_iter().filter(runs).collect();
+    (!found.is_empty()).then(|| format!("your {}", found.join(", ")))
+}
+
 fn try_file(folder: &Path) -> std::io::Result<()> {
     tempfile::Builder::new().prefix("loop-trial-").suffix(".lock").tempfile_in(folder).map(drop)
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-
-    use std::os::unix::fs::PermissionsExt as _;
-
-    use loop_testkit::{Sandbox, TestRepo};
-
-    use super::*;
-
-    /// Proves an agent whose sandbox is a script; `None`: it has none.
-    fn proof(sandbox: &Sandbox, repo: &TestRepo, script: Option<&str>, permissions: &str) -> Proof {
-        let prefix = script.map_or_else(String::new, |script| {
-            let file = sandbox.write("box", format!("#!/bin/sh\n{script}\n"));
-            fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
-            format!(", sandbox: ['{}', '{{flags}}', --]", file.display())
-        });
-        let text = format!(
-            "agents:\n  CC: {{kind: generic, command: [cc], permissions: {permissions}}}\nrotation: [CC]\n"
-        );
-        let kinds = BTreeMap::from([("boxed".to_owned(), {
-            let yaml = format!(
-                "{{kind: boxed, start: [cc]{prefix}, permissions: {{edits: ['--may={{git_dir}}']}}}}"
-            );
-            loop_core::Profile::parse(&yaml, "boxed.yaml").unwrap()
-        })]);
-        let text = text.replace("kind: generic, command: [cc]", "kind: boxed");
-        let config = Config::parse(&text, "loop.yaml", &kinds).unwrap();
-        let opened = Repo::discover(repo.path()).unwrap();
-        Trial::new(&opened, &config, &config.agents[0], &sandbox.env_text()).prove()
-    }
-
-    /// Everything that the repository consists of.
-    fn files(folder: &Path) -> Vec<PathBuf> {
-        let mut all = Vec::new();
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            match path.is_dir() {
-                true => all.extend(files(&path)),
-                false => all.push(path),
-            }
-        }
-        all.sort();
-        all
-    }
-
-    #[test]
-    fn a_trial_runs_in_the_sandbox_and_leaves_nothing() {
-        let sandbox = Sandbox::new();
-        let repo = sandbox.repo("shop");
-        repo.commit("a", "a", "first");
-        let before = (files(repo.path()), repo.git(&["for-each-ref"]), repo.git(&["reflog"]));
-        let script = "echo \"$1 $2\" > \"$HOME/ran\"; shift 2; exec \"$@\"";
-        let made = proof(&sandbox, &repo, Some(script), "edits").unwrap();
-        assert_eq!(made, "a trial commit was made in its sandbox");
-        assert_eq!(sandbox.read("home/ran"), format!("--may={}/.git --\n", repo.path().display()));
-        assert_eq!(before, (files(repo.path()), repo.git(&["for-each-ref"]), repo.git(&["reflog"])));
-    }
-
-    #[test]
-    fn what_only_the_sandbox_refuses_is_told_as_such() {
-        let sandbox = Sandbox::new();
-        let repo = sandbox.repo("shop");
-        repo.commit("a", "a", "first");
-        let script = "echo \"fatal: cannot lock $GIT_DIR: Read-only file system\" >&2; exit 128";
-        let refused = proof(&sandbox, &repo, Some(script), "edits").unwrap_err();
-        assert!(refused.says.starts_with("in its sandbox a trial commit was refused"), "{refused:?}");
-        assert!(refused.next.contains(".git to its sandbox"), "{refused:?}");
-        // A person allows what would be refused, and nothing is refused where there is no sandbox.
-        for permissions in ["ask", "all"] {
-            assert_eq!(proof(&sandbox, &repo, Some(script), permissions).unwrap(), "a trial commit was made");
-        }
-        assert_eq!(proof(&sandbox, &repo, None, "edits").unwrap(), "a trial commit was made");
-    }
-
-    #[test]
-    fn signing_is_tried_and_a_passphrase_does_not_hang() {
-        let sandbox = Sandbox::new();
-        let repo = sandbox.repo("shop");
-        repo.commit("a", "a", "first");
-        let made = |name: &str, passphrase: &str| {
-            let file = sandbox.home().join(name);
-            let mut command = sandbox.command("ssh-keygen");
-            command.args(["-q", "-t", "ed25519", "-N", passphrase, "-f"]).arg(&file);
-            command.status().is_ok_and(|status| status.success()).then_some(file)
-        };
-        let (Some(open), Some(locked)) = (made("open", ""), made("locked", "secret")) else {
-            loop_testkit::skipped("there is no ssh-keygen");
-            return;
-        };
-        let sign_with = |key: &Path| {
-            repo.git(&["config", "gpg.format", "ssh"]);
-            repo.git(&["config", "commit.gpgSign", "true"]);
-            repo.git(&["config", "user.signingKey", &key.display().to_string()]);
-        };
-        sign_with(&open);
-        assert_eq!(proof(&sandbox, &repo, None, "edits").unwrap(), "a trial commit was made, signed");
-        sign_with(&locked);
-        let refused = proof(&sandbox, &repo, None, "edits").unwrap_err();
-        assert!(refused.says.contains("passphrase") && refused.next.contains("SSH_AUTH_SOCK"), "{refused:?}");
-    }
-}
+mod tests;

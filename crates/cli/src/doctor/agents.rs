@@ -217,6 +217,10 @@ async fn session(world: &World, client: &Client, here: &Here, config: &Config, a
     };
     let up = here.row.as_ref().is_some_and(|row| row.up);
     let says = match &look.transport {
+        // Words that name the agent stand by themselves.
+        Some(transport) if look.state.contains(agent.name.as_str()) => {
+            format!("{transport}, {}: {}", look.place, look.state)
+        }
         Some(transport) => format!("{transport}, {}: {} {}", look.place, agent.name, look.state),
         None => "none yet".to_owned(),
     };
@@ -226,7 +230,7 @@ async fn session(world: &World, client: &Client, here: &Here, config: &Config, a
             Check::not_ok(what, says, format!("`loop attach {}` shows its window", agent.name))
         }
         Some("gone" | "shell") => Check::not_ok(what, says, "`loop up` opens it anew"),
-        Some("unknown") => Check::not_ok(
+        Some("unknown") if look.transport.as_deref() == Some("tmux") => Check::not_ok(
             what,
             says,
             format!(
@@ -237,6 +241,9 @@ async fn session(world: &World, client: &Client, here: &Here, config: &Config, a
         ),
         None if look.transport.is_none() && up => Check::not_ok(what, says, "`loop up` opens it"),
         None if look.transport.is_none() => Check::unproven(what, says, "`loop up` opens it"),
+        _ if look.transport.as_deref() == Some("wait") => {
+            Check::unproven(what, says, format!("it must call `loop wait {}` where it runs", agent.name))
+        }
         _ => Check::unproven(what, says, format!("`loop attach {}` shows it", agent.name)),
     }
 }

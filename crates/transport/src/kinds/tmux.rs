@@ -111,6 +111,16 @@ fn trouble(error: &TmuxError) -> TransportError {
     }
 }
 
+/// What nobody can tell from here, a person sees.
+fn with_a_way(presence: Presence, session: &Session) -> Presence {
+    match presence {
+        Presence::Unknown(seen) => {
+            Presence::Unknown(format!("{seen}; `loop attach {}` shows its window", session.agent))
+        }
+        other => other,
+    }
+}
+
 /// How to read the session's window. A script runs under its interpreter's name, so that counts as its own.
 fn eye(session: &Session) -> Eye<'_> {
     let argv = session.command.as_ref().unwrap_or(&session.profile.start);
@@ -125,7 +135,9 @@ impl Transport for Tmux {
         let window = self.window(session)?;
         let eye = eye(session);
         match eye.see(&window.server, &window.id).await {
-            Ok(seen) if owned(&seen.pane, &window.tags).is_ok() => return Ok(seen.presence),
+            Ok(seen) if owned(&seen.pane, &window.tags).is_ok() => {
+                return Ok(with_a_way(seen.presence, session));
+            }
             Ok(_) | Err(TmuxError::NoPane(_)) => {}
             Err(error) => return Err(trouble(&error)),
         }
@@ -134,7 +146,9 @@ impl Transport for Tmux {
             Err(presence) => return Ok(presence),
         };
         match eye.see(&window.server, &pane.id).await {
-            Ok(seen) => Ok(owned(&seen.pane, &window.tags).err().unwrap_or(seen.presence)),
+            Ok(seen) => {
+                Ok(owned(&seen.pane, &window.tags).err().unwrap_or(with_a_way(seen.presence, session)))
+            }
             Err(TmuxError::NoPane(id)) => Ok(closed(&id)),
             Err(error) => Err(trouble(&error)),
         }
@@ -160,7 +174,11 @@ impl Transport for Tmux {
         if session.past_limit {
             window.server.leave_limit_menu(&eye, &pane.id).await.map_err(|error| trouble(&error))?;
         }
-        let (state, note) = send(&window.server, &eye, &pane.id, &check, &wake.text, progress).await?;
+        let sent = send(&window.server, &eye, &pane.id, &check, &wake.text, progress).await;
+        let (state, note) = sent.map_err(|error| match error {
+            TransportError::NotNow(presence) => TransportError::NotNow(with_a_way(presence, session)),
+            other => other,
+        })?;
         let moved = (pane.id != window.id)
             .then(|| Address { pane: pane.id.clone(), socket: Some(pane.socket.clone()) })
             .and_then(|address| serde_json::to_value(address).ok());
