@@ -135,11 +135,26 @@ fn secrets_of(url: &Url) -> impl Iterator<Item = String> {
     parts.extend(path.split('/').map(str::to_owned));
     parts.extend(url.query().map(str::to_owned));
     parts.extend(url.query_pairs().map(|(_, value)| value.into_owned()));
-    parts.extend(url.password().map(str::to_owned));
+    parts.extend([url.username()].into_iter().chain(url.password()).map(str::to_owned));
+    // A server repeats them as they came, or as it reads them.
+    let read: Vec<String> = parts.iter().map(|part| decoded(part)).collect();
+    parts.extend(read);
     // The longest first, so that none is broken by a part of it; a short one is a word like `v2`.
     parts.retain(|part| part.len() >= 6);
     parts.sort_by_key(|part| std::cmp::Reverse(part.len()));
     parts.into_iter()
+}
+
+/// A part of an address with its `%XX` read.
+fn decoded(part: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = part.as_bytes();
+    while let [first, after @ ..] = rest {
+        let byte = after.get(..2).filter(|_| *first == b'%').and_then(|digits| hex::decode(digits).ok());
+        bytes.push(byte.as_ref().map_or(*first, |byte| byte[0]));
+        rest = if byte.is_some() { &after[2..] } else { after };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// One client per message: messages are rare, and a certificate that was added is known at once.
@@ -171,4 +186,26 @@ fn because(error: &reqwest::Error) -> String {
     let last = words.split_off(words.len().saturating_sub(2));
     let text = if last.is_empty() { error.to_string() } else { last.join(": ") };
     loop_core::plain::line(&text, WORDS)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn what_a_server_repeats_of_its_address_is_not_shown() {
+        let url = Url::parse("https://tk_4711:pass%20word@h.example/services/T%C3%BCr-4711?key=a%2Fb-4711")
+            .unwrap();
+        let said = |text: &str| {
+            let secrets = secrets_of(&url).collect();
+            Answer { host: host(&url), status: 404, text: text.to_owned(), secrets }.words()
+        };
+        for secret in
+            ["tk_4711", "pass%20word", "pass word", "T%C3%BCr-4711", "Tür-4711", "key=a%2Fb-4711", "a/b-4711"]
+        {
+            assert_eq!(said(&format!("no {secret} here")), "no … here");
+        }
+        assert_eq!(said("the route is unknown"), "the route is unknown");
+    }
 }
