@@ -12,6 +12,9 @@ use loop_store::{Delivery, Limited, LoopPatch, LoopRow, StoreError};
 use crate::desk::Desk;
 use crate::facts::LIMITED;
 
+/// Two ends that are less apart are one.
+const SAME: SignedDuration = SignedDuration::from_secs(120);
+
 /// What is done about an agent that has met a usage limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outlook {
@@ -37,6 +40,9 @@ impl Desk {
         }
         let now = Timestamp::now();
         let until = limit::until(words, &now.to_zoned_datetime(self.options.time_zone.clone()));
+        if let Some(known) = known.as_ref().filter(|known| is_same(known.until, until, now)) {
+            return Ok(known.clone());
+        }
         let since = known.as_ref().map_or(now, |known| known.since);
         let skipped = known.is_some_and(|known| known.skipped);
         let limited = Limited { words: words.to_owned(), since, until, skipped };
@@ -175,6 +181,11 @@ const LIMITED_WORDS: &str = "has met a usage limit";
 /// Why a wake that met a limit came to nothing; it counts as no miss.
 pub(crate) fn met(limited: &Limited) -> String {
     format!("{LIMITED}: {}", limited.words)
+}
+
+/// Words that count down (`in 90 seconds`) tell of one limit, also at their end, where they tell of no time any more.
+fn is_same(known: Option<Timestamp>, read: Option<Timestamp>, now: Timestamp) -> bool {
+    known.is_some_and(|known| known.duration_since(read.unwrap_or(now)).abs() < SAME)
 }
 
 fn signed(time: std::time::Duration) -> SignedDuration {

@@ -111,3 +111,35 @@ async fn when_everybody_is_left_out_for_a_limit_the_loop_goes_on_at_its_end() {
         })
         .await;
 }
+
+#[tokio::test]
+async fn a_limit_that_counts_down_is_one_limit() {
+    let world = limited("", "try again in 7200 seconds").await;
+    for second in 0..20 {
+        world.fake.set(ID, "CC", Presence::Limited(format!("try again in {} seconds", 7199 - second)));
+        tokio::time::sleep(Duration::from_millis(30)).await;
+    }
+    world.settle().await;
+    let said = world.events("delivery").await;
+    let met = said.iter().filter(|line| line.starts_with("CC has met a usage limit")).count();
+    assert_eq!(met, 1, "{said:#?}");
+    let lines = world.store().await.ledger(ID).await.unwrap().len();
+    assert!(lines <= 4, "{lines} lines");
+}
+
+#[tokio::test]
+async fn a_limit_that_has_counted_down_is_waited_out() {
+    let world = limited("", "try again in 1 second").await;
+    world
+        .until("the limit to be known", || async {
+            let said = world.events("delivery").await;
+            if said.iter().any(|line| line.contains("has met")) { Ok(()) } else { Err(format!("{said:?}")) }
+        })
+        .await;
+    // No time can be read from it any more, which would hold the loop.
+    world.fake.set(ID, "CC", Presence::Limited("try again in 0 seconds".to_owned()));
+    world.settle().await;
+    assert_eq!(world.row().await.paused, None);
+    world.idle("CC");
+    world.woken("CC", 1).await;
+}
