@@ -1,12 +1,13 @@
 //! `loop up` where windows stand already, or conversations are known: what goes on, what is begun anew.
 
 use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
 
 use loop_testkit::script::{Script, Step};
 use loop_testkit::{eventually, require_tool};
 use serde_json::Value;
 
-use crate::stage::{LONG, Place, Stage, again, commit, pass, review, turn};
+use crate::stage::{LONG, LOOP, Place, Said, Stage, again, commit, pass, review, turn};
 
 /// The words by which a scripted agent is started in a window.
 fn words(shop: &Place<'_>, name: &str, script: &Script) -> Vec<String> {
@@ -71,6 +72,74 @@ fn an_agent_behind_a_shell_script_goes_on_when_loop_up_is_called_again() {
     shop.passes();
     assert_eq!(shop.wakes("CC"), 2, "{}", shop.story());
     shop.run(&["down"]);
+    stage.nothing_runs();
+}
+
+#[test]
+fn two_at_the_same_time_open_every_window_once() {
+    if !require_tool("tmux", "-V") {
+        return;
+    }
+    let stage = Stage::new("");
+    let shop = stage.shop();
+    let gate = stage.sandbox.root().join("gate").display().to_string();
+    let waits = || Script::of([turn([Step::WaitFor(gate.clone()), commit("first")]), pass()]);
+    shop.cast(&[("CC", waits()), ("Codex", waits())], "pass: any");
+    shop.run(&["init", "the task"]);
+    shop.run(&["trust", "--yes"]);
+    let start = || {
+        let mut command = shop.repo.command(LOOP);
+        command.arg("up").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().unwrap()
+    };
+    let both = [start(), start(), start()].map(|child| child.wait_with_output().unwrap());
+    for output in &both {
+        let said = Said::of(output);
+        assert!(said.code == Some(0) && said.out.contains("loop-shop:CC  ready"), "{said:?}");
+    }
+    let windows = stage.sandbox.tmux(&["list-panes", "-a", "-F", "#{session_name}:#{@loop_agent}"]);
+    assert_eq!(windows, "loop-shop:CC\nloop-shop:Codex");
+    eventually("CC at work", LONG, || if shop.wakes("CC") == 1 { Ok(()) } else { Err(shop.story()) });
+
+    // One who is no agent any more keeps the window, and that is said.
+    let config = shop.repo.read("loop.yaml");
+    let config: Vec<&str> = config.lines().filter(|line| !line.starts_with("  Codex:")).collect();
+    let config = config.join("\n").replace("[CC, Codex]", "[CC]");
+    shop.repo.commit("loop.yaml", config, "without Codex");
+    let up = shop.try_loop(&["up", "--yes"]);
+    let words = "Codex is no agent of loop.yaml any more; its window loop-shop:Codex (%";
+    assert!(up.code == Some(0) && up.err.contains(words), "{up:?}");
+    let down = shop.run(&["down"]);
+    assert!(down.contains("2 windows closed"), "{down}");
+    stage.nothing_runs();
+}
+
+#[test]
+fn a_window_that_a_person_opened_stays_theirs() {
+    if !require_tool("tmux", "-V") {
+        return;
+    }
+    let stage = Stage::new("");
+    let shop = stage.shop();
+    shop.cast(&[("CC", again([review("looked")]))], "pass: any\nlimits: {rounds: 1}");
+    shop.run(&["init", "the task"]);
+    let folder = shop.repo.path().display().to_string();
+    let start = words(&shop, "CC", &again([review("looked")]));
+    let new = ["new-session", "-d", "-P", "-F", "#{pane_id}", "-s", "mine", "-c", &folder, "--"];
+    let start: Vec<&str> = start.iter().map(String::as_str).collect();
+    let pane = stage.sandbox.tmux(&[&new[..], &start].concat());
+    shop.run(&["agents", "register", "CC", "--address", pane.trim()]);
+    let up = shop.run(&["up", "--yes"]);
+    assert!(!up.contains("NOT READY"), "{up}");
+    eventually(
+        "CC to be woken there",
+        LONG,
+        || if shop.wakes("CC") > 0 { Ok(()) } else { Err(shop.story()) },
+    );
+    let down = shop.run(&["down"]);
+    assert!(down.contains("0 windows closed"), "{down}");
+    assert_eq!(stage.sandbox.tmux(&["list-panes", "-a", "-F", "#{pane_id}"]), pane);
+    stage.sandbox.tmux(&["kill-server"]);
     stage.nothing_runs();
 }
 

@@ -1,11 +1,12 @@
 //! Giving every agent a session: a window of its own, or a headless run per turn.
 
+mod alone;
 mod ready;
+mod standing;
 
 use std::collections::BTreeMap;
 
 use loop_core::config::Agent;
-use loop_core::plain::plain;
 use loop_core::{Config, Name};
 use loop_router::{agent_environment, transport_session};
 use loop_store::{LoopRow, SessionRow};
@@ -14,6 +15,7 @@ use loop_transport::kinds::tmux::Address;
 use loop_transport::tmux::{OpenWindow, Pane, PaneId, Server, Tags};
 use serde::Serialize;
 
+use self::alone::Alone;
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::output;
@@ -82,6 +84,10 @@ pub(crate) async fn launch(
     config: &Config,
     wanted: Wanted,
 ) -> Result<Vec<Launched>, Failure> {
+    let _alone = Alone::take(&world.state_dir.join("locks"), &row.id).await?;
+    // Another `loop up` may have chosen the session meanwhile.
+    let fresh = client.store.loop_row(&row.id).await?;
+    let row = fresh.as_ref().unwrap_or(row);
     let server = world.tmux();
     let tmux = !wanted.headless && server.version().await.is_ok_and(|version| version.works());
     let session = if tmux { Some(session_name(client, &server, row).await?) } else { None };
@@ -95,6 +101,9 @@ pub(crate) async fn launch(
             _ => launcher.without_window(agent, &transport).await?,
         };
         opened.push(launched);
+    }
+    if tmux {
+        launcher.tell_of_strays().await;
     }
     // Programs start side by side; only then is each waited for.
     if let Some(session) = &session {
@@ -164,7 +173,7 @@ impl Launcher<'_> {
     async fn window(&self, agent: &Agent, session: &str) -> Result<Launched, Failure> {
         let tags = Tags { loop_id: self.row.id.clone(), agent: agent.name.clone() };
         let mut launched = Launched::new(agent, "tmux", format!("{session}:{}", agent.name));
-        let there = match self.server.find(&tags).await.map_err(Failure::ours)? {
+        let there = match self.there(&tags).await? {
             Some(pane) => Some(pane),
             None => self.adopted(agent, &tags).await?,
         };
@@ -178,31 +187,14 @@ impl Launcher<'_> {
                 ));
             } else {
                 launched.conversation.clone_from(&known);
-                register(self.client, self.row, agent, pane, known, true).await?;
+                // A window that a person opened stays theirs, and open.
+                let is_ours = pane.started.is_some();
+                register(self.client, self.row, agent, pane, known, is_ours).await?;
                 return Ok(launched);
             }
         }
         self.open(&mut launched, agent, session, there.map(|pane| pane.id), known.as_deref()).await?;
         Ok(launched)
-    }
-
-    /// What loop started in the pane, where loop.yaml says something else now.
-    fn other_program(&self, agent: &Agent, pane: &Pane) -> Option<String> {
-        let started = pane.started.as_ref()?;
-        let programs = [None, Some("")].map(|known| start(self.row, self.config, agent, known).argv);
-        let is_known = |argv: &Vec<String>| argv.first() == Some(&started.program);
-        let same = started.kind == agent.kind && programs.iter().any(is_known);
-        (!same).then(|| format!("`{}` ({})", plain(&started.program), plain(&started.kind)))
-    }
-
-    /// The agent's window of the loop before, which goes on for this one.
-    async fn adopted(&self, agent: &Agent, tags: &Tags) -> Result<Option<Pane>, Failure> {
-        let Some(earlier) = self.earlier else { return Ok(None) };
-        let old = Tags { loop_id: earlier.id.clone(), agent: agent.name.clone() };
-        let Some(pane) = self.server.find(&old).await.map_err(Failure::ours)? else { return Ok(None) };
-        self.server.tag(&pane.id, tags).await.map_err(Failure::users)?;
-        self.client.forget_session(&earlier.id, &agent.name).await?;
-        self.server.find(tags).await.map_err(Failure::ours)
     }
 
     /// The conversation in which the agent goes on: the one of this loop, once it has had a turn there; else one of

@@ -2,7 +2,7 @@
 
 use loop_testkit::eventually_async;
 use loop_testkit::script::{Script, Step};
-use loop_transport::tmux::{NotReady, PaneId, Tags};
+use loop_transport::tmux::{NotReady, OpenWindow, PaneId, Tags};
 use loop_transport::{Presence, TransportError};
 
 use crate::stage::{LONG, Stage, gated};
@@ -116,6 +116,33 @@ async fn another_s_window_is_not_ours() {
     assert!(matches!(stage.probe().await, Presence::Gone(why) if why.contains("%99")));
     assert!(stage.server.tag(&PaneId::new("%99").unwrap(), &other).await.is_err());
     assert!(stage.submitted().is_empty());
+}
+
+#[tokio::test]
+async fn of_two_windows_with_its_tags_none_is_guessed() {
+    let Some(mut stage) = Stage::open(&Script::of([gated()])).await else { return };
+    let argv = stage.session.command.clone().unwrap();
+    let window = OpenWindow {
+        session: "loop-project".into(),
+        name: "copy".into(),
+        kind: "scripted".into(),
+        argv,
+        env: stage.sandbox.env_text(),
+        cwd: stage.repo.path().to_owned(),
+        tags: Tags { loop_id: "loop-1".into(), agent: stage.session.agent.clone() },
+    };
+    let copy = stage.server.open_window(&window).await.unwrap();
+    // As long as the one that is registered stands, it is woken there.
+    assert_eq!(stage.probe().await, Presence::Idle);
+    stage.session.address = serde_json::json!("%99");
+    let presence = stage.probe().await;
+    let both = format!("{} and {copy} are its windows: close all but one", stage.pane);
+    assert!(matches!(&presence, Presence::Unknown(why) if why.contains(&both)), "{presence:?}");
+    assert!(matches!(stage.wake().await, Err(TransportError::NotNow(Presence::Unknown(_)))));
+    assert!(stage.submitted().is_empty());
+    stage.server.kill_window(&copy).await.unwrap();
+    stage.wake().await.unwrap();
+    assert_eq!(stage.submitted(), ["/agent-loop CC"]);
 }
 
 #[tokio::test]

@@ -79,8 +79,13 @@ impl Window {
             Err(TmuxError::NoPane(id)) => closed(&id),
             Err(error) => return Err(trouble(&error)),
         };
-        let again = self.server.find(&self.tags).await.map_err(|error| trouble(&error))?;
-        Ok(again.ok_or(why))
+        let again = self.server.all_of(&self.tags).await.map_err(|error| trouble(&error))?;
+        let living: Vec<&str> = again.iter().filter(|pane| !pane.dead).map(|pane| pane.id.as_str()).collect();
+        if living.len() > 1 {
+            let why = format!("{why}, and {} are its windows: close all but one", living.join(" and "));
+            return Ok(Err(Presence::Unknown(why)));
+        }
+        Ok(again.into_iter().next().ok_or(why))
     }
 }
 

@@ -246,10 +246,20 @@ impl Server {
     /// # Errors
     /// Fails when tmux cannot be run or does not answer.
     pub async fn find(&self, tags: &Tags) -> Result<Option<Pane>, TmuxError> {
+        Ok(self.all_of(tags).await?.into_iter().next())
+    }
+
+    /// Returns every pane that belongs to this loop and agent, living ones before dead ones.
+    ///
+    /// # Errors
+    /// Fails when tmux cannot be run or does not answer.
+    pub async fn all_of(&self, tags: &Tags) -> Result<Vec<Pane>, TmuxError> {
         let mut panes = self.panes().await?;
         panes.retain(|pane| pane.tags.as_ref() == Some(tags));
-        panes.sort_by_key(|pane| pane.dead);
-        Ok(panes.into_iter().next())
+        // A window that is linked into several sessions is listed for each.
+        panes.sort_by_key(|pane| (pane.dead, pane.id.clone()));
+        panes.dedup_by(|one, other| one.id == other.id);
+        Ok(panes)
     }
 
     /// Writes into the pane's options to whom it belongs.
