@@ -20,7 +20,7 @@ use tokio::time::{Instant, timeout};
 use crate::desk::Desk;
 use crate::limits::Outlook;
 use crate::reading::CONFIG_FILE;
-use crate::reasons::describe;
+use crate::reasons::{For, describe};
 use crate::relay::{Notice, Relayed};
 use crate::session::Reached;
 use crate::witness::{self, Sighting};
@@ -37,17 +37,6 @@ const SOON: Duration = Duration::from_secs(30);
 /// After this a wait is most likely for a person, who takes their time: looked at so many times more rarely.
 const LATER: Duration = Duration::from_secs(300);
 const RARELY: u32 = 3;
-
-/// What a wake waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum For {
-    /// A person's answer to what the agent asks.
-    Answer,
-    /// The end of a usage limit, of which a person was told.
-    Limit,
-    /// Anything else.
-    Else,
-}
 
 impl Desk {
     /// Delivers whatever is due, until the router stops; a send under way is finished then.

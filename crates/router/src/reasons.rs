@@ -4,6 +4,17 @@ use loop_core::{DeliveryState, Name};
 use loop_store::Delivery;
 use loop_transport::Presence;
 
+/// What a wake waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum For {
+    /// A person's answer to what the agent asks.
+    Answer,
+    /// The end of a usage limit, of which a person was told.
+    Limit,
+    /// Anything else.
+    Else,
+}
+
 /// What an agent that may not be spoken to now is doing, in words.
 pub(crate) fn describe(agent: &Name, presence: &Presence) -> String {
     match presence {
