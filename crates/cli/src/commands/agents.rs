@@ -62,7 +62,9 @@ pub(crate) enum Action {
         #[arg(long)]
         address: Option<String>,
     },
-    /// Forget how an agent is reached
+    /// Forget how an agent is reached, and its conversation
+    ///
+    /// Its window stays open, and is yours. The next `loop up` opens another one, in a new conversation.
     Forget {
         /// The agent
         name: String,
