@@ -105,7 +105,9 @@ pub(crate) fn explain(kind: &Kind) -> String {
     }
     row("  id in", profile.conversation.as_deref().unwrap_or_default());
     for (variable, value) in &profile.env {
-        row("sets", &format!("{variable}={value}"));
+        // A person's own value may be a key: its name tells enough.
+        let shown = if kind.yours { "… (the value is in your config.yaml)" } else { value };
+        row("sets", &format!("{variable}={shown}"));
     }
     row("may have", &profile.pass_env.join(", "));
     for level in ["ask", "edits", "all"] {
@@ -197,5 +199,14 @@ mod tests {
             assert!(text.starts_with(&format!("{}: {}\n", row.kind, row.about)), "{text}");
             assert!(text.contains("woken by"), "{text}");
         }
+    }
+
+    #[test]
+    fn the_values_of_a_persons_own_environment_are_not_printed() {
+        let mut profile = builtin("generic").unwrap();
+        profile.env.insert("MODEL_TOKEN".into(), "s3cret-value".into());
+        let text = explain(&Kind { profile, yours: true });
+        assert!(text.contains("MODEL_TOKEN=…"), "{text}");
+        assert!(!text.contains("s3cret-value"), "{text}");
     }
 }
