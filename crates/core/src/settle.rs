@@ -313,7 +313,7 @@ impl Settling {
         if !alone {
             return Verdict::Unknown(match screen {
                 Some(Seen::Unknown(why)) if !why.is_empty() => why.clone(),
-                _ => "neither its turn hook nor its records nor its screen tell how it stands".to_owned(),
+                _ => turn.why_records_are_silent(),
             });
         }
         let idle_since = if idle { self.idle } else { None };

@@ -97,7 +97,7 @@ impl Desk {
             Err(why) => return self.wait(&row, &delivery, &why, For::Else).await,
         };
         match self.probe(&reached).await {
-            Ok(Presence::Idle | Presence::Waiting) => {}
+            Ok(Presence::Idle | Presence::Waiting | Presence::WaitingBehind) => {}
             Ok(Presence::Limited(words)) => {
                 let limited = self.note_limit(&row, &delivery.agent, &words).await?;
                 match self.outlook(&row, &config, &delivery.agent, &limited).await? {

@@ -35,7 +35,7 @@ pub(crate) fn describe(agent: &Name, presence: &Presence) -> String {
         Presence::Draft(_) => format!("somebody's draft stands in {agent}'s window; submit or clear it"),
         Presence::Limited(until) => format!("{agent} has met a usage limit: {until}"),
         Presence::Unknown(what) => format!("nobody can tell what {agent} does: {what}"),
-        Presence::Waiting => format!("{agent} waits for its turn"),
+        Presence::Waiting | Presence::WaitingBehind => format!("{agent} waits for its turn"),
         Presence::Unreachable(why) => why.clone(),
     }
 }

@@ -120,7 +120,7 @@ fn seen(presence: &Presence, tells_idle: bool) -> Option<Seen> {
         _ if !tells_idle => return None,
         Presence::Idle | Presence::Waiting | Presence::Draft(_) => Seen::Idle,
         Presence::Busy => Seen::Busy,
-        Presence::Starting | Presence::Unknown(_) | Presence::Unreachable(_) => {
+        Presence::Starting | Presence::WaitingBehind | Presence::Unknown(_) | Presence::Unreachable(_) => {
             Seen::Unknown(presence.to_string())
         }
     })

@@ -209,6 +209,9 @@ pub enum Presence {
     Unknown(String),
     /// It blocks in `loop wait`.
     Waiting,
+    /// The same, since before another was called in its place who has not come back: it may be called for another
+    /// turn, and says nothing of the one that is under way.
+    WaitingBehind,
     /// Nothing reaches it; why, and what a person does, in words that stand by themselves.
     Unreachable(String),
 }
@@ -227,6 +230,9 @@ impl fmt::Display for Presence {
             Self::Limited(until) => write!(formatter, "it has met a usage limit: {until}"),
             Self::Unknown(seen) => write!(formatter, "its state is unknown: {seen}"),
             Self::Waiting => formatter.write_str("it waits to be called"),
+            Self::WaitingBehind => {
+                formatter.write_str("a second `loop wait` waits to be called while the first works")
+            }
             Self::Unreachable(why) => formatter.write_str(why),
         }
     }

@@ -99,15 +99,16 @@ fn journal_is_spent(database: &Path) -> bool {
 
 /// Whether a page is cut. SQLite reads zeros for the rest of it, and would find fewer rows without a word.
 fn is_cut(database: &Path, size: u64) -> io::Result<bool> {
-    if size == 0 {
-        return Ok(false);
-    }
     let mut header = [0; 18];
     match tail::open(database)?.read_exact(&mut header) {
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(false),
         read => read?,
     }
-    // One stands for the only size that two bytes do not hold. Any other nonsense is found by SQLite itself.
+    // What is no database at all SQLite itself finds.
+    if !header.starts_with(b"SQLite format 3\0") {
+        return Ok(false);
+    }
+    // One stands for the only size that two bytes do not hold.
     let page = match u16::from_be_bytes([header[16], header[17]]) {
         1 => 65_536,
         page => u64::from(page),

@@ -25,7 +25,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", conflicts_with_all = ["name", "passed"])]
     pub(crate) settled: Option<String>,
     /// With --settled: how long nothing may move where only one witness tells (15s)
-    #[arg(long, value_name = "TIME", requires = "settled")]
+    #[arg(long, value_name = "TIME", requires = "settled", conflicts_with_all = ["name", "passed", "file"])]
     pub(crate) quiet: Option<String>,
     /// Until this hand-over file is there; takes it and prints what it says
     ///
@@ -34,7 +34,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["name", "passed", "settled"])]
     pub(crate) file: Option<PathBuf>,
     /// With --file: leave files alone that are older (2026-11-30T10:00:00Z, 10m, now)
-    #[arg(long, value_name = "TIME", requires = "file")]
+    #[arg(long, value_name = "TIME", requires = "file", conflicts_with_all = ["name", "passed", "settled"])]
     pub(crate) since: Option<String>,
     /// At most so long (30s, 30m, 2h)
     #[arg(long, value_name = "TIME")]

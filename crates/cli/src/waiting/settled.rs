@@ -21,7 +21,7 @@ use serde::Serialize;
 use crate::client::Client;
 use crate::commands::DONE;
 use crate::commands::commit::nobody;
-use crate::failure::{Done, Failure, LIMIT, USERS};
+use crate::failure::{Done, Failure, LIMIT, NOTHING, USERS};
 use crate::here::Here;
 use crate::output;
 use crate::waiting::Patience;
@@ -45,7 +45,7 @@ struct Answer<'a> {
     says: Option<&'a str>,
 }
 
-/// 0 it has settled, 4 timed out, 1 it is gone or asks for a person.
+/// 0 it has settled, 4 timed out, 1 it is gone or asks for a person, 3 it is gone and so is the loop.
 pub(crate) async fn wait(world: &World, name: &str, quiet: Option<Duration>, patience: Patience) -> Done {
     let (client, here) = Here::with_client(world).await?;
     let row = here.known_row()?.clone();
@@ -147,6 +147,9 @@ impl Post<'_> {
                 Verdict::Gone(why) => {
                     let since = *gone_since.get_or_insert_with(Instant::now);
                     if since.elapsed() >= GONE {
+                        if self.loop_is_over().await? {
+                            return Ok(self.over());
+                        }
                         return Ok(self.ended("gone", why));
                     }
                 }
@@ -167,6 +170,21 @@ impl Post<'_> {
     async fn wake(&self) -> Result<Option<Delivery>, Failure> {
         let open = self.client.store.open_deliveries(Some(&self.row.id)).await?;
         Ok(open.into_iter().rfind(|delivery| delivery.agent == self.agent.name))
+    }
+
+    /// Whether its loop has ended: then nobody takes it for lost that it is gone.
+    async fn loop_is_over(&self) -> Result<bool, Failure> {
+        let row = self.client.store.loop_row(&self.row.id).await?;
+        Ok(row.is_none_or(|row| row.ended_at.is_some()))
+    }
+
+    fn over(&self) -> ExitCode {
+        let why = "the loop is over";
+        if self.patience.json {
+            self.json("over", None, Some(why));
+        }
+        output::note(format!("{why}."));
+        ExitCode::from(NOTHING)
     }
 
     fn settling(&self, wake: Option<&Delivery>, still: Option<Timestamp>) -> Settling {

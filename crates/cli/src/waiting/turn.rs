@@ -40,13 +40,16 @@ pub(crate) async fn wait(world: &World, name: &str, patience: Patience) -> Done 
     seat.register(&router).await?;
     let mut held = None;
     let mut gone: Option<Instant> = None;
+    let mut asked = false;
     loop {
         if let Some(end) = seat.over(&mut held).await? {
             return Ok(end);
         }
-        if patience.is_over() {
+        // Who has no time at all asks once all the same.
+        if patience.is_over() && asked {
             return Ok(seat.timed_out());
         }
+        asked = true;
         match seat.ask(&router, &mut held).await? {
             Asked::Woken(text) => return Ok(seat.woken(&text)),
             Asked::Over(end) => return Ok(end),
@@ -138,9 +141,10 @@ impl Seat<'_> {
     async fn ask(&self, router: &RouterLine, held: &mut Option<String>) -> Result<Asked, Failure> {
         let seconds = self.patience.pause(ASK).as_secs_f64().ceil().max(1.0);
         let path = format!(
-            "/api/loops/{}/wait?agent={}&seconds={seconds}",
+            "/api/loops/{}/wait?agent={}&seconds={seconds}&waited={}",
             self.row.id,
-            percent(self.name.as_str())
+            percent(self.name.as_str()),
+            self.patience.began.elapsed().as_millis()
         );
         let asking = router.wait(&path);
         tokio::pin!(asking);

@@ -76,6 +76,16 @@ impl<'a> Turn<'a> {
             && self.changed().is_some_and(|changed| Some(changed) >= self.woken)
     }
 
+    /// Why nothing can be told although nothing shows that it works, in words for a person.
+    pub(super) fn why_records_are_silent(&self) -> String {
+        match self.state() {
+            Some(RecordState::Unreadable(why)) => why.clone(),
+            Some(RecordState::Nothing) => "its records know of no conversation in this folder".to_owned(),
+            Some(_) if self.woken.is_some() => "its records show nothing since its wake".to_owned(),
+            _ => "neither its turn hook nor its records nor its screen tell how it stands".to_owned(),
+        }
+    }
+
     pub(super) fn records_unchanged_for(&self, now: Timestamp) -> SignedDuration {
         self.changed().map_or(SignedDuration::ZERO, |changed| now.duration_since(changed))
     }

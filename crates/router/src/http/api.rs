@@ -256,6 +256,9 @@ pub(crate) struct WaitQuery {
     agent: String,
     #[serde(default = "half_a_minute")]
     seconds: u64,
+    /// For how many milliseconds the same waiter has waited already, question after question.
+    #[serde(default)]
+    waited: u64,
 }
 
 fn half_a_minute() -> u64 {
@@ -274,7 +277,7 @@ pub(crate) async fn wait(
     desk.ring(&row.id, "wait");
     let deadline = Duration::from_secs(query.seconds.clamp(1, 60));
     tokio::select! {
-        text = desk.wait_room.wait(&row.id, &agent) => Ok(Json(json!({"text": text})).into_response()),
+        text = desk.wait_room.wait(&row.id, &agent, Duration::from_millis(query.waited)) => Ok(Json(json!({"text": text})).into_response()),
         () = tokio::time::sleep(deadline) => Ok(StatusCode::NO_CONTENT.into_response()),
         () = desk.stop.cancelled() => Ok(StatusCode::NO_CONTENT.into_response()),
     }

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use loop_core::{DeliveryState, Name};
@@ -43,7 +43,17 @@ impl std::fmt::Debug for WaitRoom {
 #[derive(Default)]
 struct Seats {
     next: u64,
-    taken: HashMap<Place, VecDeque<(u64, oneshot::Sender<Handed>)>>,
+    taken: HashMap<Place, VecDeque<Waiter>>,
+    /// When somebody was last called to a place.
+    called: HashMap<Place, Instant>,
+}
+
+/// One that sits in a place.
+struct Waiter {
+    number: u64,
+    /// When it began to wait, maybe in an earlier seat.
+    since: Instant,
+    sender: oneshot::Sender<Handed>,
 }
 
 /// Gives the seat back when the agent stops waiting.
@@ -57,7 +67,7 @@ impl Drop for Seat {
     fn drop(&mut self) {
         let mut seats = self.room.seats.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(waiters) = seats.taken.get_mut(&self.place) {
-            waiters.retain(|(number, _)| *number != self.number);
+            waiters.retain(|waiter| waiter.number != self.number);
             if waiters.is_empty() {
                 seats.taken.remove(&self.place);
             }
@@ -68,8 +78,12 @@ impl Drop for Seat {
 impl WaitRoom {
     /// Waits until `agent` is woken in this loop, and returns the text.
     ///
-    /// Dropping the future gives the place back; a text is never handed to one that was dropped.
-    pub async fn wait(&self, loop_id: &str, agent: &Name) -> String {
+    /// Dropping the future gives the place back; a text is never handed to one that was dropped. `waited`: for how
+    /// long the same agent has waited already, seat after seat. Who waited before another was called has not come
+    /// back from that turn.
+    pub async fn wait(&self, loop_id: &str, agent: &Name, waited: Duration) -> String {
+        let now = Instant::now();
+        let since = now.checked_sub(waited).unwrap_or(now);
         loop {
             let place = (loop_id.to_owned(), agent.clone());
             let (sender, receiver) = oneshot::channel();
@@ -77,7 +91,7 @@ impl WaitRoom {
                 let mut seats = self.seats.lock().unwrap_or_else(PoisonError::into_inner);
                 seats.next += 1;
                 let number = seats.next;
-                seats.taken.entry(place.clone()).or_default().push_back((number, sender));
+                seats.taken.entry(place.clone()).or_default().push_back(Waiter { number, since, sender });
                 number
             };
             let _seat = Seat { room: self.clone(), place, number };
@@ -92,8 +106,17 @@ impl WaitRoom {
 
     /// Whether somebody waits for `agent` to be woken.
     pub fn is_waiting(&self, loop_id: &str, agent: &Name) -> bool {
+        self.presence(loop_id, agent).is_some()
+    }
+
+    /// Who waits for `agent` to be woken: one that came since somebody was called, or only such as waited before.
+    fn presence(&self, loop_id: &str, agent: &Name) -> Option<Presence> {
+        let place = (loop_id.to_owned(), agent.clone());
         let seats = self.seats.lock().unwrap_or_else(PoisonError::into_inner);
-        seats.taken.contains_key(&(loop_id.to_owned(), agent.clone()))
+        let waiters = seats.taken.get(&place)?;
+        let called = seats.called.get(&place);
+        let came_back = waiters.iter().any(|waiter| called.is_none_or(|called| waiter.since > *called));
+        Some(if came_back { Presence::Waiting } else { Presence::WaitingBehind })
     }
 
     /// Hands `text` to the one that has waited longest; `false` when nobody took it.
@@ -109,12 +132,14 @@ impl WaitRoom {
                 }
                 waiter
             };
-            let Some((_, sender)) = waiter else { return false };
+            let Some(Waiter { sender, .. }) = waiter else { return false };
             let (taken, told) = oneshot::channel();
             let handed = Handed { text: text.to_owned(), taken };
             // One that has gone meanwhile is passed over; what it did not take is still ours to give.
             if sender.send(handed).is_ok() && matches!(tokio::time::timeout(HANDOVER, told).await, Ok(Ok(())))
             {
+                let mut seats = self.seats.lock().unwrap_or_else(PoisonError::into_inner);
+                seats.called.insert(place, Instant::now());
                 return true;
             }
         }
@@ -134,8 +159,8 @@ impl Wait {
 #[async_trait]
 impl Transport for Wait {
     async fn probe(&self, session: &Session) -> Result<Presence, TransportError> {
-        let waiting = self.room.is_waiting(&session.loop_id, &session.agent);
-        Ok(if waiting { Presence::Waiting } else { Self::absent(session) })
+        let waiting = self.room.presence(&session.loop_id, &session.agent);
+        Ok(waiting.unwrap_or_else(|| Self::absent(session)))
     }
 
     async fn wake(
@@ -182,7 +207,7 @@ mod tests {
         let room = WaitRoom::default();
         let first = tokio::spawn({
             let room = room.clone();
-            async move { room.wait("l", &name()).await }
+            async move { room.wait("l", &name(), Duration::ZERO).await }
         });
         while !room.is_waiting("l", &name()) {
             tokio::task::yield_now().await;
@@ -194,11 +219,45 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn who_waited_before_another_was_called_has_not_come_back() {
+        let room = WaitRoom::default();
+        let agent = name();
+        let called = tokio::spawn({
+            let room = room.clone();
+            async move { room.wait("l", &name(), Duration::ZERO).await }
+        });
+        while !room.is_waiting("l", &agent) {
+            tokio::task::yield_now().await;
+        }
+        let behind = room.wait("l", &agent, Duration::ZERO);
+        tokio::pin!(behind);
+        assert!(futures_poll_once(behind.as_mut()).await.is_none());
+        assert_eq!(room.presence("l", &agent), Some(Presence::Waiting), "nobody was called yet");
+        assert!(room.hand("l", &agent, "go").await);
+        assert_eq!(called.await.unwrap(), "go");
+        assert_eq!(room.presence("l", &agent), Some(Presence::WaitingBehind));
+        {
+            // The same, in a new seat; and one that has really come back.
+            let again = room.wait("l", &agent, Duration::from_secs(20));
+            tokio::pin!(again);
+            assert!(futures_poll_once(again.as_mut()).await.is_none());
+            assert_eq!(room.presence("l", &agent), Some(Presence::WaitingBehind));
+            let back = room.wait("l", &agent, Duration::ZERO);
+            tokio::pin!(back);
+            assert!(futures_poll_once(back.as_mut()).await.is_none());
+            assert_eq!(room.presence("l", &agent), Some(Presence::Waiting));
+        }
+        // For its next turn who waits behind is called like anybody.
+        let (handed, text) = tokio::join!(room.hand("l", &agent, "next"), behind);
+        assert_eq!((handed, text.as_str()), (true, "next"));
+    }
+
+    #[tokio::test]
     async fn one_that_gave_up_is_passed_over() {
         let room = WaitRoom::default();
         {
             let agent = name();
-            let gone = room.wait("l", &agent);
+            let gone = room.wait("l", &agent, Duration::ZERO);
             tokio::pin!(gone);
             // Takes its seat, then leaves.
             assert!(futures_poll_once(gone.as_mut()).await.is_none());
@@ -212,7 +271,7 @@ mod tests {
     async fn one_that_is_never_polled_again_takes_nothing() {
         let room = WaitRoom::default();
         let agent = name();
-        let stuck = room.wait("l", &agent);
+        let stuck = room.wait("l", &agent, Duration::ZERO);
         tokio::pin!(stuck);
         assert!(futures_poll_once(stuck.as_mut()).await.is_none());
         assert!(!room.hand("l", &name(), "go").await);
