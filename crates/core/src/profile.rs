@@ -296,6 +296,10 @@ pub struct Signs {
     /// Drafts that are placeholders, not text, as regular expressions over the composer's first group.
     #[serde(default)]
     pub placeholder: Vec<String>,
+    /// How the CLI draws words into its empty composer that nobody typed: `dim`, `grey`, or a colour's number in the
+    /// palette of 256. A draft of which every character is drawn so is none. Empty: whatever stands there is a draft.
+    #[serde(default)]
+    pub hints: Vec<String>,
 }
 
 /// One sign on the screen.

@@ -5,11 +5,16 @@
 //! [`LookState::Unknown`]: nothing is typed then.
 
 mod boxed;
+mod drawn;
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use regex::{Regex, RegexBuilder};
+
+pub(crate) use drawn::Hint;
+pub use drawn::Style;
 
 use crate::profile::{Place, Profile, Rule, Signs};
 
@@ -26,6 +31,8 @@ pub struct Screen {
     pub title: String,
     /// The visible lines from top to bottom, without escape sequences.
     pub lines: Vec<String>,
+    /// How each of their characters is drawn; empty where nobody knows.
+    pub styles: Vec<Vec<Style>>,
 }
 
 /// What the screen says.
@@ -33,7 +40,7 @@ pub struct Screen {
 pub struct Look {
     /// The agent's state.
     pub state: LookState,
-    /// The composer's draft; `None` when no composer was found. Placeholders read as empty.
+    /// The composer's draft; `None` when no composer was found. Placeholders and hints read as empty.
     pub composer: Option<String>,
     /// The dialog it asks with, where its rule has a name.
     pub dialog: Option<Dialog>,
@@ -119,6 +126,7 @@ pub struct CompiledSigns {
     edge: Option<Regex>,
     wrapped: Option<Regex>,
     placeholder: Vec<Regex>,
+    hints: Vec<Hint>,
 }
 
 #[derive(Debug, Clone)]
@@ -151,6 +159,7 @@ impl CompiledSigns {
             edge: signs.edge.as_deref().map(|pattern| checked_regex(pattern, Group::Optional)).transpose()?,
             wrapped: line(&signs.wrapped)?,
             placeholder: placeholder.collect::<Result<_, _>>()?,
+            hints: signs.hints.iter().filter_map(|hint| Hint::new(hint)).collect(),
         })
     }
 
@@ -187,20 +196,41 @@ impl CompiledSigns {
         let lowest = lines.len() - view.bottom_height;
         if let Some(edge) = &self.edge {
             let inside = boxed::inside(edge, &lines, lowest)?;
-            let draft = composer.captures(&inside)?.get(1).map_or("", |group| group.as_str());
-            return Some(
-                self.without_placeholder(&draft.lines().map(str::trim).collect::<Vec<_>>().join(" ")),
-            );
+            let text = inside.text(&lines);
+            let group = composer.captures(&text)?.get(1);
+            let draft = group.map_or("", |group| group.as_str());
+            let draft = self.without_placeholder(&draft.lines().map(str::trim).collect::<Vec<_>>().join(" "));
+            let pieces = group.map(|group| inside.pieces(group.range())).unwrap_or_default();
+            return Some(self.without_hint(draft, view, &lines, &pieces));
         }
         let (at, found) =
             (lowest..lines.len()).rev().find_map(|at| Some((at, composer.captures(lines[at])?)))?;
-        let mut draft = found.get(1).map_or("", |group| group.as_str()).to_owned();
-        for line in &lines[at + 1..] {
+        let mut draft = String::new();
+        let mut pieces: Vec<Piece> = Vec::new();
+        if let Some(group) = found.get(1) {
+            draft.push_str(group.as_str());
+            pieces.push((at, group.range()));
+        }
+        for (below, line) in lines.iter().enumerate().skip(at + 1) {
             let continued = self.wrapped.as_ref().and_then(|wrapped| wrapped.captures(line)?.get(1));
             let Some(group) = continued else { break };
             draft.push_str(group.as_str());
+            pieces.push((below, group.range()));
         }
-        Some(self.without_placeholder(&draft))
+        Some(self.without_hint(self.without_placeholder(&draft), view, &lines, &pieces))
+    }
+
+    /// Nothing where all of the draft is drawn as hints are.
+    fn without_hint(&self, draft: String, view: &View<'_>, lines: &[&str], pieces: &[Piece]) -> String {
+        if draft.is_empty() || self.hints.is_empty() {
+            return draft;
+        }
+        let drawn = pieces.iter().flat_map(|(at, range)| {
+            let first = lines[*at][..range.start].chars().count();
+            let characters = lines[*at][range.clone()].chars().enumerate();
+            characters.map(move |(behind, c)| (c, view.of.style(*at, first + behind)))
+        });
+        if drawn::is_hint(&self.hints, drawn) { String::new() } else { draft }
     }
 
     fn without_placeholder(&self, draft: &str) -> String {
@@ -227,8 +257,12 @@ impl CompiledRule {
     }
 }
 
+/// A part of a line of the screen: which line, and its bytes.
+type Piece = (usize, Range<usize>);
+
 /// A screen as the rules see it.
 struct View<'a> {
+    of: &'a Screen,
     title: &'a str,
     screen: String,
     bottom: String,
@@ -246,6 +280,7 @@ impl<'a> View<'a> {
         let first = filled.take(BOTTOM_LINES).last().map_or(lines.len(), |(at, _)| at);
         let bottom: Vec<&str> = lines[first..].iter().copied().filter(|line| !line.is_empty()).collect();
         Self {
+            of: screen,
             title: &screen.title,
             screen: lines.join("\n"),
             bottom: bottom.join("\n"),

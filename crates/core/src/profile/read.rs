@@ -8,7 +8,7 @@ use crate::config::error::{did_you_mean, listed};
 use crate::config::paths;
 use crate::config::tree::{self, Key, Node, Source, Value, entry};
 use crate::config::{ConfigError, TRANSPORTS};
-use crate::screen::{Group, checked_regex};
+use crate::screen::{Group, Hint, checked_regex};
 
 /// The fields of a profile that an agent's entry may override. `env` and `permissions` are the agent's own words
 /// there: `env` adds, and `permissions` is a profile field only where it is a map.
@@ -38,8 +38,8 @@ pub(crate) const FIELDS: [&str; 23] = [
     "answers",
 ];
 
-const SIGNS: [&str; 8] =
-    ["ready", "busy", "blocked", "limited", "composer", "edge", "wrapped", "placeholder"];
+const SIGNS: [&str; 9] =
+    ["ready", "busy", "blocked", "limited", "composer", "edge", "wrapped", "placeholder", "hints"];
 const RULE: [&str; 6] = ["in", "matches", "says", "press", "name", "keys"];
 const LEVELS: [&str; 3] = ["ask", "edits", "all"];
 
@@ -285,6 +285,10 @@ fn signs(source: &Source<'_>, node: &Node, profile: &mut Profile) -> Result<(), 
             "composer" => signs.composer = optional_regex(source, node, "composer", Group::Needed)?,
             "edge" => signs.edge = optional_regex(source, node, "edge", Group::Optional)?,
             "wrapped" => signs.wrapped = optional_regex(source, node, "wrapped", Group::Needed)?,
+            "hints" => {
+                let hints: Result<_, _> = node.items().iter().map(|item| hint(source, item)).collect();
+                signs.hints = hints?;
+            }
             _ => {
                 let patterns: Result<_, _> = node
                     .items()
@@ -296,6 +300,17 @@ fn signs(source: &Source<'_>, node: &Node, profile: &mut Profile) -> Result<(), 
         }
     }
     Ok(())
+}
+
+/// How a CLI draws what nobody typed.
+fn hint(source: &Source<'_>, node: &Node) -> Result<String, ConfigError> {
+    let text = source.text(node, "hints")?;
+    if Hint::new(&text).is_none() {
+        return Err(source
+            .error(node.place, format!("`{text}` is no way to draw a hint"))
+            .hint("write `dim`, `grey`, or a colour's number from 0 to 255"));
+    }
+    Ok(text)
 }
 
 fn rules(source: &Source<'_>, node: &Node) -> Result<Vec<Rule>, ConfigError> {

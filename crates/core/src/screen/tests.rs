@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod gemini;
+mod hints;
 mod opencode;
 mod qwen;
 
@@ -12,7 +13,7 @@ use crate::profile::builtin;
 fn screen(text: &str) -> Screen {
     let mut lines = text.lines();
     let title = lines.next().unwrap().strip_prefix("title:").unwrap().trim_start().to_owned();
-    Screen { title, lines: lines.map(str::to_owned).collect() }
+    Screen { title, lines: lines.map(str::to_owned).collect(), ..Screen::default() }
 }
 
 fn golden(name: &str) -> Screen {
@@ -160,7 +161,7 @@ fn idle_after(kind: &str, reply: &[String]) -> Screen {
     };
     let said = reply.iter().map(String::as_str);
     let lines = ["❯ what does it look like?", ""].into_iter().chain(said).chain(bottom);
-    Screen { title: title.to_owned(), lines: lines.map(str::to_owned).collect() }
+    Screen { title: title.to_owned(), lines: lines.map(str::to_owned).collect(), ..Screen::default() }
 }
 
 /// The scripted agents' screens, which no CLI had to be recorded for.
@@ -294,7 +295,7 @@ fn any_screen_can_be_looked_at() {
     ];
     let profiles: Vec<Profile> = crate::profile::kinds().iter().filter_map(|row| builtin(row.kind)).collect();
     proptest!(ProptestConfig::with_cases(256), |(title in ".{0,8}", lines in proptest::collection::vec(line, 0..50))| {
-        let screen = Screen { title, lines };
+        let screen = Screen { title, lines, ..Screen::default() };
         for profile in &profiles {
             prop_assert_eq!(look(profile, &screen), look(profile, &screen));
         }

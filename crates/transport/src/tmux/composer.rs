@@ -146,13 +146,13 @@ mod tests {
         let mut profile = session("tmux").profile;
         profile.signs.composer = Some("^[│ ]*❯ ?(.*)$".into());
         let screen =
-            Screen { title: String::new(), lines: lines.iter().map(|line| (*line).to_owned()).collect() };
+            Screen { lines: lines.iter().map(|line| (*line).to_owned()).collect(), ..Screen::default() };
         let look = Look { state: LookState::Idle, composer: draft.map(str::to_owned), dialog: None };
         assert_eq!(holds(&profile, &screen, &look, "/agent-loop 小明"), *expected, "{lines:?}");
     }
 
     fn screen(lines: &[&str]) -> Screen {
-        Screen { title: String::new(), lines: lines.iter().map(|line| (*line).to_owned()).collect() }
+        Screen { lines: lines.iter().map(|line| (*line).to_owned()).collect(), ..Screen::default() }
     }
 
     #[test]

@@ -286,7 +286,7 @@ impl Server {
         Ok(())
     }
 
-    /// Returns a pane with its visible lines and its [`PLACE`], all of one moment.
+    /// Returns a pane with its visible lines, how they are drawn, and its [`PLACE`], all of one moment.
     ///
     /// Lines that the terminal broke stay broken. tmux could join them (`-J`), but what it takes for broken is wrong
     /// in a window that was made narrower: the mark stays with the row, whatever a program draws there afterwards,
@@ -309,6 +309,7 @@ impl Server {
                 &mark,
                 ";",
                 "capture-pane",
+                "-e",
                 "-p",
                 "-t",
                 target,
@@ -330,8 +331,7 @@ impl Server {
             pane = pane.or_else(|| read(line).filter(|pane| pane.id == *id));
         }
         let pane = pane.ok_or_else(|| TmuxError::NoPane(id.to_string()))?;
-        let lines = lines.map(|line| line.trim_end().to_owned()).collect();
-        let screen = Screen { title: pane.title.clone(), lines };
+        let screen = Screen::drawn(pane.title.clone(), &lines.collect::<Vec<_>>().join("\n"));
         Ok((pane, screen, place))
     }
 

@@ -68,7 +68,7 @@ fn what_a_reply_quotes_does_not_count() {
                 [" workspace (/directory)  branch  sandbox  /model", " ~/the-parser  main  no sandbox  Auto"]
                     .map(str::to_owned),
             );
-            Screen { title: "◇  Ready (the-parser)".to_owned(), lines }
+            Screen { title: "◇  Ready (the-parser)".to_owned(), lines, ..Screen::default() }
         });
     }
 }

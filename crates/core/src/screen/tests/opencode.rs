@@ -84,7 +84,7 @@ fn idle_after(reply: &[String], is_wide: bool) -> Screen {
             .chain(said)
             .chain([String::new()])
             .chain(idle.lines[from..].iter().cloned());
-    Screen { title: idle.title, lines: lines.collect() }
+    Screen { title: idle.title, lines: lines.collect(), ..Screen::default() }
 }
 
 #[test]

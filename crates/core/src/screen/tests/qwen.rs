@@ -49,7 +49,7 @@ fn idle_after(reply: &[String]) -> Screen {
         border,
     ]);
     lines.push("  ? for shortcuts".to_owned());
-    Screen { title: "Qwen - the-parser".to_owned(), lines }
+    Screen { title: "Qwen - the-parser".to_owned(), lines, ..Screen::default() }
 }
 
 /// It tries a refused request again for minutes by itself, and is busy until it gives up.

@@ -51,13 +51,45 @@ pub(crate) struct Picture {
     pub(crate) at_the_end: bool,
 }
 
-/// Stand around what is drawn dim; no terminal gets them.
-pub(crate) const DIM: char = '\u{e000}';
-pub(crate) const BRIGHT: char = '\u{e001}';
+/// Marks in a line that say how what follows is drawn, and what the terminal gets for them.
+const MARKS: [(char, &str); 5] = [
+    (DIM, "\x1b[2m"),
+    (GREY, "\x1b[38;5;8m"),
+    (THEME, "\x1b[38;5;248m"),
+    (CURSOR, "\x1b[7m"),
+    (PLAIN, "\x1b[0m"),
+];
+const DIM: char = '\u{e000}';
+const GREY: char = '\u{e001}';
+const CURSOR: char = '\u{e002}';
+const PLAIN: char = '\u{e003}';
+const THEME: char = '\u{e004}';
 
 /// Words that are drawn dim.
 pub(crate) fn dim(text: &str) -> String {
-    format!("{DIM}{text}{BRIGHT}")
+    format!("{DIM}{text}{PLAIN}")
+}
+
+/// Words that are drawn grey.
+pub(crate) fn grey(text: &str) -> String {
+    format!("{GREY}{text}{PLAIN}")
+}
+
+/// Words in a colour of the theme, which no rule knows.
+pub(crate) fn coloured(text: &str) -> String {
+    format!("{THEME}{text}{PLAIN}")
+}
+
+/// Dim words with a drawn cursor on the first letter.
+pub(crate) fn dim_under_cursor(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(String::from).unwrap_or_default();
+    format!("{CURSOR}{first}{PLAIN}{}", dim(letters.as_str()))
+}
+
+/// The line with the sequences that its marks stand for.
+pub(crate) fn sequences(line: &str) -> String {
+    MARKS.iter().fold(line.to_owned(), |line, (mark, sequence)| line.replace(*mark, sequence))
 }
 
 /// The bytes that draw the persona's window.
@@ -66,7 +98,7 @@ pub(crate) fn paint(persona: &Persona, view: &View<'_>) -> String {
     let title = picture.title.as_deref().map(|title| format!("\x1b]2;{title}\x07")).unwrap_or_default();
     let mut bytes = format!("{title}\x1b[?25l\x1b[H");
     for (row, line) in lines(&picture, view.rows).iter().enumerate() {
-        let line = line.replace(DIM, "\x1b[2m").replace(BRIGHT, "\x1b[22m");
+        let line = sequences(line);
         bytes.push_str(&format!("\x1b[{};1H{line}\x1b[0m\x1b[K", row + 1));
     }
     bytes.push_str("\x1b[J");
@@ -114,7 +146,7 @@ pub(crate) fn lines(picture: &Picture, rows: usize) -> Vec<String> {
 
 /// The line without its marks.
 pub(crate) fn plain(line: &str) -> String {
-    line.replace([DIM, BRIGHT], "")
+    line.replace(MARKS.map(|(mark, _)| mark), "")
 }
 
 /// `text` and blanks up to `columns`.

@@ -4,7 +4,7 @@ use loop_testkit::terminal::{cut, wrap, wrap_words};
 
 use super::{Dialog, Early, Persona, WhileBusy};
 use crate::input::Timing;
-use crate::paint::{Picture, View, dim};
+use crate::paint::{Picture, View, dim, dim_under_cursor};
 
 macro_rules! recorded {
     ($name:literal) => {
@@ -60,7 +60,7 @@ fn draw(view: &View<'_>) -> Picture {
     let rule = "─".repeat(view.columns);
     below.push(rule.clone());
     below.extend(match (view.composer, view.ghost) {
-        ("", Some(ghost)) => wrap(&format!("❯ {}", dim(ghost)), view.columns + 2, "  "),
+        ("", Some(ghost)) => wrap(&format!("❯ {}", dim_under_cursor(ghost)), view.columns + 4, "  "),
         ("", None) if !view.queue.is_empty() => vec![format!("❯ {}", dim(PLACEHOLDER))],
         // A space that does not break, unlike the one before a draft.
         ("", None) => vec!["❯\u{a0}".to_owned()],

@@ -4,7 +4,7 @@ use loop_testkit::terminal::{cut, wrap_words};
 
 use super::{Dialog, Early, Persona, Refusal, WhileBusy};
 use crate::input::Timing;
-use crate::paint::{Picture, View, dim, padded};
+use crate::paint::{Picture, View, coloured, dim, padded};
 
 pub(super) const PERSONA: Persona = Persona {
     name: "gemini",
@@ -97,7 +97,10 @@ fn composer(view: &View<'_>) -> Vec<String> {
     let mut lines = match (view.composer, view.ghost) {
         ("", ghost) => {
             vec![cut(
-                &format!(" >   {}", dim(ghost.unwrap_or("Type your message or @path/to/file"))),
+                &format!(
+                    " >   {}",
+                    ghost.map_or_else(|| coloured("Type your message or @path/to/file"), dim)
+                ),
                 view.columns,
             )]
         }

@@ -4,7 +4,7 @@ use loop_testkit::terminal::{cut, wrap_words};
 
 use super::{Dialog, Early, Persona, WhileBusy};
 use crate::input::Timing;
-use crate::paint::{Picture, View, dim, padded};
+use crate::paint::{Picture, View, grey, padded};
 
 pub(super) const PERSONA: Persona = Persona {
     name: "opencode",
@@ -51,7 +51,7 @@ fn draw(view: &View<'_>) -> Picture {
     match (view.composer, view.ghost) {
         ("", ghost) if view.told.is_empty() || ghost.is_some() => {
             let words = ghost.map_or("Ask anything… \"Fix broken tests\"".to_owned(), str::to_owned);
-            below.push(format!("  ┃  {}", dim(&cut(&words, view.columns.saturating_sub(6)))));
+            below.push(format!("  ┃  {}", grey(&cut(&words, view.columns.saturating_sub(6)))));
         }
         (text, _) => {
             let inner = view.columns.saturating_sub(6);

@@ -4,7 +4,7 @@ use loop_testkit::terminal::{cut, wrap_words};
 
 use super::{Dialog, Early, Persona, WhileBusy};
 use crate::input::Timing;
-use crate::paint::{Picture, View, dim};
+use crate::paint::{Picture, View, coloured, dim};
 
 pub(super) const PERSONA: Persona = Persona {
     name: "qwen",
@@ -73,7 +73,7 @@ fn composer(view: &View<'_>) -> Vec<String> {
     lines.extend(match (view.composer, view.ghost) {
         ("", ghost) => {
             vec![cut(
-                &format!("*   {}", dim(ghost.unwrap_or("Type your message or @path/to/file"))),
+                &format!("*   {}", ghost.map_or_else(|| coloured("Type your message or @path/to/file"), dim)),
                 view.columns,
             )]
         }

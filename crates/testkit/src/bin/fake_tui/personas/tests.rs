@@ -6,7 +6,7 @@ use loop_core::Profile;
 use loop_core::screen::{Look, LookState, Screen, look};
 
 use super::*;
-use crate::paint::{lines, picture, plain};
+use crate::paint::{lines, picture, sequences};
 
 pub(crate) fn profile(persona: &Persona) -> Profile {
     let kind = if persona.name == "generic" { "scripted" } else { persona.name };
@@ -34,10 +34,9 @@ fn view(columns: usize) -> View<'static> {
 
 fn seen(persona: &Persona, view: &View<'_>) -> (Look, String) {
     let picture = picture(persona, view);
-    let lines: Vec<String> =
-        lines(&picture, view.rows).iter().map(|line| plain(line).trim_end().to_owned()).collect();
-    let shown = format!("{} at {} columns\n{}", persona.name, view.columns, lines.join("\n"));
-    let screen = Screen { title: picture.title.unwrap_or_default(), lines };
+    let lines: Vec<String> = lines(&picture, view.rows).iter().map(|line| sequences(line)).collect();
+    let screen = Screen::drawn(picture.title.unwrap_or_default(), &lines.join("\n"));
+    let shown = format!("{} at {} columns\n{}", persona.name, view.columns, screen.lines.join("\n"));
     (look(&profile(persona), &screen), shown)
 }
 
@@ -53,9 +52,23 @@ fn idle_and_busy_read_as_such() {
     for persona in TABLE {
         for columns in WIDTHS.into_iter().filter(|columns| *columns >= narrowest(persona)) {
             let (look, shown) = seen(persona, &view(columns));
-            assert_eq!(look.state, LookState::Idle, "{shown}");
+            // Also where the words in it are cut off.
+            assert_eq!((look.state, look.composer.as_deref()), (LookState::Idle, Some("")), "{shown}");
             let (look, shown) = seen(persona, &View { is_busy: true, ..view(columns) });
             assert_eq!(look.state, LookState::Busy, "{shown}");
+        }
+    }
+}
+
+#[test]
+fn a_suggestion_is_no_draft_and_the_same_words_typed_are_one() {
+    let words = "fix the flaky test";
+    for persona in TABLE {
+        for columns in WIDTHS.into_iter().filter(|columns| *columns >= narrowest(persona)) {
+            let (look, shown) = seen(persona, &View { ghost: Some(words), ..view(columns) });
+            assert_eq!((look.state, look.composer.as_deref()), (LookState::Idle, Some("")), "{shown}");
+            let (look, shown) = seen(persona, &View { composer: words, ..view(columns) });
+            assert_ne!(look.composer.as_deref(), Some(""), "{shown}");
         }
     }
 }
