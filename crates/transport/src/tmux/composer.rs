@@ -58,6 +58,15 @@ fn lines_below<'a>(profile: &Profile, screen: &'a Screen) -> &'a [String] {
     composer.and_then(|line| screen.lines.get(line + 1..)).unwrap_or_default()
 }
 
+/// What the composer's line begins with, before the draft; `None` where there is no such line or it begins with the
+/// draft.
+pub(super) fn prompt(composer: &Regex, screen: &Screen) -> Option<String> {
+    let (line, found) = screen.lines.iter().rev().find_map(|line| Some((line, composer.captures(line)?)))?;
+    let end = found.get(1).map_or(line.len(), |draft| draft.start());
+    let prompt = line[..end].trim_end();
+    (!prompt.trim().is_empty()).then(|| prompt.to_owned())
+}
+
 /// How often `text` stands on the screen, in the composer and among what the agent was told.
 pub(super) fn echoes(screen: &Screen, text: &str) -> usize {
     let solid = |line: &String| line.chars().filter(|c| !is_frame(*c)).collect::<String>();
@@ -145,14 +154,21 @@ mod tests {
     fn check(lines: &[&str], draft: Option<&str>, expected: &Holds) {
         let mut profile = session("tmux").profile;
         profile.signs.composer = Some("^[│ ]*❯ ?(.*)$".into());
-        let screen =
-            Screen { lines: lines.iter().map(|line| (*line).to_owned()).collect(), ..Screen::default() };
+        let screen = Screen {
+            title: String::new(),
+            lines: lines.iter().map(|line| (*line).to_owned()).collect(),
+            ..Screen::default()
+        };
         let look = Look { state: LookState::Idle, composer: draft.map(str::to_owned), dialog: None };
         assert_eq!(holds(&profile, &screen, &look, "/agent-loop 小明"), *expected, "{lines:?}");
     }
 
     fn screen(lines: &[&str]) -> Screen {
-        Screen { lines: lines.iter().map(|line| (*line).to_owned()).collect(), ..Screen::default() }
+        Screen {
+            title: String::new(),
+            lines: lines.iter().map(|line| (*line).to_owned()).collect(),
+            ..Screen::default()
+        }
     }
 
     #[test]
@@ -172,6 +188,19 @@ mod tests {
         let taken =
             screen(&["  ┃  /agent-loop CC", "  ┃  /agent-loop CC", "  ┃", "  ┃  Build", "  esc interrupt"]);
         assert_eq!(blind.holds(&taken, text), Holds::Nothing);
+    }
+
+    #[test]
+    fn the_prompt_is_what_stands_before_the_draft() {
+        let check = |pattern: &str, lines: &[&str], expected: Option<&str>| {
+            let found = prompt(&Regex::new(pattern).expect("an expression"), &screen(lines));
+            assert_eq!(found.as_deref(), expected, "{lines:?}");
+        };
+        check(r"^❯\s?(.*)$", &["❯ hello", "● done", "❯\u{a0}", "───"], Some("❯"));
+        check(r"^ [>*!](?: {1,3}(.*))?$", &[" >   /agent-loop CC"], Some(" >"));
+        check(r"^ [>*!](?: {1,3}(.*))?$", &[" *"], Some(" *"));
+        check(r"^(.*)$", &["hello"], None);
+        check(r"^❯\s?(.*)$", &["hello"], None);
     }
 
     #[test]

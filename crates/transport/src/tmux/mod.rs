@@ -11,6 +11,7 @@
 mod answer;
 mod composer;
 mod lock;
+mod others;
 mod pane;
 mod quote;
 mod ready;

@@ -4,6 +4,7 @@
 //! person to type a letter into our line. So the key is handed to tmux with a condition, and tmux itself compares
 //! what it shows in the very moment in which it passes the key on.
 
+use super::others::{is_plain, none_but};
 use super::pane::{PLACE, PaneId};
 use super::quote::quote;
 use super::ready::Seen;
@@ -39,6 +40,10 @@ impl Server {
 }
 
 /// Holds as long as program, title, cursor and the last lines are those that were seen, and keys reach the program.
+///
+/// tmux tells whether a line stands anywhere on the screen, not where. What the agent was told before looks like the
+/// composer, with the same words in most turns: it would vouch for a composer that has changed. So there must also be
+/// no other line that begins as the composer does.
 fn condition(seen: &Seen) -> String {
     let mut parts = vec![
         "#{?pane_dead,0,1}".to_owned(),
@@ -49,6 +54,9 @@ fn condition(seen: &Seen) -> String {
     ];
     let lines = seen.screen.lines.iter().rev().filter(|line| !line.trim().is_empty()).take(LINES);
     parts.extend(lines.map(|line| shows(line)));
+    let prompts = seen.prompt.as_deref().and_then(|prompt| none_but(prompt, &seen.screen.lines));
+    // The number of the first line that matches; 0: there is none.
+    parts.extend(prompts.map(|others| format!("#{{==:#{{C/r:{others}}},0}}")));
     parts.into_iter().reduce(|all, part| format!("#{{&&:{all},{part}}}")).unwrap_or_default()
 }
 
@@ -62,20 +70,83 @@ fn matches(name: &str, value: &str) -> String {
     format!("#{{m/r:^-?{}$,#{{{name}}}}}", pattern(value))
 }
 
-/// An expression that `text` matches. What has a meaning in formats or expressions counts as any character.
+/// An expression that `text` matches. What has a meaning in formats or expressions counts as any character, and so do
+/// frames, of which there are so many that the command would become long.
 fn pattern(text: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '/' | '_' | '-');
-    text.chars().map(|c| if plain(c) { c } else { '.' }).collect()
+    let is_frame = |c: char| matches!(c, '\u{2500}'..='\u{259f}');
+    let is_sign = |c: char| !c.is_ascii() && !c.is_whitespace() && !c.is_control() && !is_frame(c);
+    text.chars().map(|c| if is_plain(c) || is_sign(c) { c } else { '.' }).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::ready::Eye;
     use super::*;
 
     #[test]
     fn what_has_a_meaning_in_a_format_is_any_character() {
         assert_eq!(pattern("│ > /agent-loop 小明 {x},#%:"), ". . /agent-loop 小明 .x.....");
         assert_eq!(matches("pane_title", "a}b"), "#{m/r:^-?a.b$,#{pane_title}}");
-        assert_eq!(shows("❯\u{a0}  "), "#{C/r:^.[[:space:]\u{a0}]*$}");
+        assert_eq!(shows("❯\u{a0}  "), "#{C/r:^❯[[:space:]\u{a0}]*$}");
+    }
+
+    /// A window of Claude Code in which the agent was told `told`, with `composer`; the cursor always stands at the end.
+    fn painted(told: &str, composer: &str) -> String {
+        let rule = "─".repeat(60);
+        let footer = "  ⏵⏵ bypass permissions on (shift+tab to cycle)";
+        let lines = [told, "", "● }", "}", "", &rule, composer, &rule, footer];
+        format!("\x1b[H{}\x1b[J", lines.map(|line| format!("{line}\x1b[K\r\n")).concat())
+    }
+
+    /// A person's letter must be told also where the same words stand above, and where the cursor tells nothing.
+    #[tokio::test]
+    async fn a_letter_in_the_composer_changes_the_screen_whatever_stands_above_it() {
+        if !loop_testkit::require_tool("tmux", "-V") {
+            return;
+        }
+        let sandbox = loop_testkit::Sandbox::new();
+        let server = Server {
+            env: Some(sandbox.env_text()),
+            config: Some("/dev/null".into()),
+            ..Server::at(sandbox.tmux_socket())
+        };
+        let screen = sandbox.write("screen", "");
+        let paint = "stty raw -echo; while IFS= read -r line; do cat \"$0\"; done";
+        let screen_path = screen.to_string_lossy().into_owned();
+        sandbox.tmux(&["new-session", "-d", "-x", "100", "-y", "20", "sh", "-c", paint, &screen_path]);
+        let id = PaneId::new(sandbox.tmux(&["list-panes", "-a", "-F", "#{pane_id}"]).trim()).expect("a pane");
+        let profile = loop_core::profile::builtin("claude-code").expect("a profile");
+        let eye = Eye::new(&profile, vec!["sh".to_owned()]);
+        let text = "❯ /agent-loop CC";
+        for (before, after, is_same) in [
+            (text, text, true),
+            (text, "❯ /agent-loop CCy", false),
+            (text, "❯ /agent-loop CC y", false),
+            (text, "❯ y/agent-loop CC", false),
+            (text, "❯ /agent-loop", false),
+            ("❯\u{a0}", "❯\u{a0}", true),
+            ("❯\u{a0}", "❯ y", false),
+            ("❯\u{a0}", text, false),
+        ] {
+            let mut seen = None;
+            for composer in [before, after] {
+                std::fs::write(&screen, painted(text, composer)).expect("a screen");
+                sandbox.tmux(&["send-keys", "-t", id.as_str(), "-H", "0a"]);
+                let shown = composer.trim_end().to_owned();
+                loop_testkit::eventually_async("the screen", std::time::Duration::from_secs(20), || async {
+                    let seen = eye.see(&server, &id).await.map_err(|error| error.to_string())?;
+                    let found = seen.screen.lines.get(6).cloned().unwrap_or_default();
+                    if found.trim_end() == shown { Ok(()) } else { Err(found) }
+                })
+                .await;
+                if seen.is_none() {
+                    seen = Some(eye.see(&server, &id).await.expect("a look"));
+                }
+            }
+            let seen = seen.expect("a look");
+            let passed =
+                server.if_unchanged(&id, &seen, "display-message -p passed", "").await.expect("tmux");
+            assert_eq!(passed, is_same, "{before:?}, then {after:?}");
+        }
     }
 }
