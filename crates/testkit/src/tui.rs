@@ -101,6 +101,8 @@ pub enum What {
     Limit,
     /// Its screen becomes one that no rule knows.
     Update,
+    /// A suggestion comes up, dim, as soon as the composer is empty.
+    Ghost(String),
     /// It neither hears nor draws for so many milliseconds.
     Stall(u64),
     /// It ends, and a shell is in its window.
@@ -134,9 +136,13 @@ pub struct Truth {
     /// Its state then: `idle`, `busy`, `dialog`, `limited`, `starting`, `updated`.
     #[serde(default)]
     pub state: String,
-    /// For how many microseconds there was to be seen what made the key wrong: the dialog, or another's last letter.
+    /// For how many microseconds what made the key wrong had been drawn: the dialog, or another's first letter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shown_for: Option<u64>,
+    /// The terminal had already taken that picture in when it passed the key on: it had answered the question behind
+    /// it. Answers and keys come in one stream, so this is no matter of time.
+    #[serde(default)]
+    pub was_seen: bool,
 }
 
 /// Reads a log; a file that does not exist yet is empty, and a last line that is being written is left out.

@@ -19,7 +19,13 @@ pub enum Key {
     Escape,
     /// Ctrl-C.
     Interrupt,
+    /// No key: the terminal answers [`ASK`], so it has taken in all that was written before it.
+    Answer,
 }
+
+/// Asks the terminal whether it is well; a terminal that takes bytes in their order answers behind what it drew.
+pub const ASK: &str = "\x1b[5n";
+const ANSWER: &[u8] = b"\x1b[0n";
 
 const PASTE_BEGINS: &[u8] = b"\x1b[200~";
 const PASTE_ENDS: &[u8] = b"\x1b[201~";
@@ -55,6 +61,7 @@ fn first(bytes: &[u8]) -> Option<(Option<Key>, usize)> {
             Some((Some(Key::Paste(text)), PASTE_BEGINS.len() + end + PASTE_ENDS.len()))
         }
         b'\x1b' if bytes.len() > 1 && PASTE_BEGINS.starts_with(bytes) => None,
+        b'\x1b' if bytes.starts_with(ANSWER) => Some((Some(Key::Answer), ANSWER.len())),
         b'\x1b' if bytes.get(1) == Some(&b'[') => {
             let end = bytes.iter().skip(2).position(|byte| (0x40..=0x7e).contains(byte))?;
             Some((None, end + 3))
@@ -101,5 +108,6 @@ mod tests {
         check(&[b"\x1b[200~ab", b"c\x1b[20", b"1~"], &[Key::Paste("abc".into())]);
         check(&[b"\x1b"], &[Key::Escape]);
         check(&[b"\x1b[A\x15"], &[Key::Clear]);
+        check(&[b"\r\x1b[0n", b"\x1b[0", b"nx"], &[Key::Enter, Key::Answer, Key::Answer, Key::Char('x')]);
     }
 }

@@ -4,6 +4,6 @@ mod keys;
 mod lines;
 mod raw;
 
-pub use keys::{Key, Keys};
+pub use keys::{ASK, Key, Keys};
 pub use lines::{cut, width, wrap, wrap_words};
 pub use raw::{Raw, print_now, size};

@@ -138,6 +138,33 @@ async fn words_that_already_stand_in_an_unread_composer_are_not_submitted_with_o
 }
 
 #[tokio::test]
+async fn a_suggestion_in_the_composer_holds_no_wake() {
+    for persona in ["claude-code", "codex", "opencode", "gemini", "qwen", "hermes", "generic"] {
+        let script = Script { ghost: Some("fix the flaky test".into()), ..Script::default() };
+        let Some(stage) = Stage::open(persona, script).await else { return };
+        stage.arrives().await;
+    }
+}
+
+#[tokio::test]
+async fn a_suggestion_that_comes_up_when_the_composer_is_emptied_is_not_submitted() {
+    let events =
+        [on(When::Text, 0, What::Ghost("fix the flaky test".into())), on(When::Text, 150, What::Clear)];
+    let script = Script { events: events.concat(), ..Script::default() };
+    let Some(stage) = Stage::open("claude-code", script).await else { return };
+    stage.wake().await.unwrap_err();
+    assert_eq!(stage.count("submitted") + stage.count("ghost-accepted"), 0, "{:?}", stage.log());
+}
+
+#[tokio::test]
+async fn the_words_that_a_person_types_over_a_suggestion_are_not_submitted_with_ours() {
+    let start = Start::Draft("fi".into());
+    let script = Script { start, ghost: Some("fix the flaky test".into()), ..Script::default() };
+    let Some(stage) = Stage::open("claude-code", script).await else { return };
+    stage.refuses().await;
+}
+
+#[tokio::test]
 async fn a_dialog_that_comes_up_behind_the_text_is_not_answered() {
     for persona in ["claude-code", "codex", "gemini", "qwen", "hermes"] {
         let events = on(When::Text, 150, What::Dialog("permission".into()));

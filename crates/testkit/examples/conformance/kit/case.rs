@@ -37,14 +37,30 @@ impl Case {
         script.draw_ms = if chance.percent(10) { chance.between(50, 400) } else { 0 };
         script.events = events(&mut chance, persona);
         let widths = [120, 120, 120, 120, 120, 120, 120, 80, 61, 40, 20];
-        Self {
+        let mut case = Self {
             columns: *chance.pick(&widths),
             rows: *chance.pick(&[30, 30, 30, 12]),
             wait_ms: chance.between(0, 200),
             copy_mode_ms: chance.percent(5).then(|| chance.between(0, 1500)),
             resize_ms: chance.percent(3).then(|| (chance.between(0, 1500), *chance.pick(&widths))),
             script,
+        };
+        // Drawn last: what a seed gave before it still gives.
+        if chance.percent(6) {
+            let when = *chance.pick(&[When::Begin, When::Text, When::Key, When::Submitted]);
+            let what = What::Ghost("write the tests first".to_owned());
+            case.script.events.push(Event { when, after_ms: chance.between(0, 1200), what });
         }
+        case
+    }
+
+    /// Nothing but the CLI's own suggestions ever stands in the composer, our text aside.
+    pub(crate) fn has_only_suggestions(&self) -> bool {
+        let has_draft = matches!(self.script.start, Start::Draft(_))
+            || self.script.events.iter().any(|event| matches!(event.what, What::Draft(_)));
+        let has_ghost = self.script.ghost.is_some()
+            || self.script.events.iter().any(|event| matches!(event.what, What::Ghost(_)));
+        has_ghost && !has_draft
     }
 }
 

@@ -8,10 +8,6 @@ use loop_transport::{Presence, Receipt, TransportError};
 
 use super::case::Case;
 
-/// What could be seen for a shorter time than this before a key came, nobody could have heeded: the key was on its
-/// way through the terminal.
-const TOO_SHORT: u64 = 15_000;
-
 /// What became of one wake, as the sender tells it.
 pub(crate) struct Outcome {
     pub(crate) first: Result<Receipt, TransportError>,
@@ -34,6 +30,8 @@ pub(crate) enum Broken {
     Denied,
     /// What was unknown was not told right later.
     Unresolved,
+    /// Refused because of a draft, where there was but a suggestion of the CLI's.
+    Held,
 }
 
 /// One wake, judged.
@@ -43,8 +41,9 @@ pub(crate) struct Verdict {
     pub(crate) claim: String,
     pub(crate) took: Duration,
     pub(crate) broken: Vec<Broken>,
-    /// Keys that reached a dialog, or another's letter, that came up while they were on their way.
-    pub(crate) crossed: usize,
+    /// Keys that reached a dialog, another's letter or a suggestion of which the terminal did not know yet: each
+    /// with how many microseconds before it had been written.
+    pub(crate) crossed: Vec<u64>,
     /// The whole case in words.
     pub(crate) story: String,
 }
@@ -63,7 +62,12 @@ impl Verdict {
                     line.text,
                     line.how,
                     line.state,
-                    line.shown_for.map(|micros| format!(", shown for {micros} us")).unwrap_or_default()
+                    line.shown_for
+                        .map(|micros| {
+                            let seen = if line.was_seen { "seen" } else { "not seen" };
+                            format!(", shown for {micros} us, {seen} by the terminal")
+                        })
+                        .unwrap_or_default()
                 )
             })
             .collect();
@@ -79,9 +83,9 @@ impl Verdict {
     }
 }
 
-pub(crate) fn judge(seed: u64, text: &str, outcome: &Outcome, truth: &[Truth]) -> Verdict {
+pub(crate) fn judge(case: &Case, text: &str, outcome: &Outcome, truth: &[Truth]) -> Verdict {
     let mut broken = Vec::new();
-    let mut crossed = 0;
+    let mut crossed = Vec::new();
     let ours = truth.iter().filter(|line| line.event == "submitted" && line.text == text).count();
     if ours > 1 {
         broken.push(Broken::Double);
@@ -94,13 +98,18 @@ pub(crate) fn judge(seed: u64, text: &str, outcome: &Outcome, truth: &[Truth]) -
             _ => continue,
         };
         match line.shown_for {
-            Some(micros) if micros < TOO_SHORT => crossed += 1,
+            // The terminal passed the key on before it read what would have kept it from that. What it had read, and
+            // be it a microsecond before, it could compare.
+            Some(micros) if !line.was_seen => crossed.push(micros),
             _ => broken.push(wrong),
         }
     }
     // What crossed a key on its way could deceive anybody: then only what follows is judged.
-    if crossed == 0 {
+    if crossed.is_empty() {
         broken.extend(claims(outcome, ours));
+    }
+    if case.has_only_suggestions() && is_held_for_a_draft(outcome) {
+        broken.push(Broken::Held);
     }
     broken.sort_unstable();
     broken.dedup();
@@ -111,7 +120,21 @@ pub(crate) fn judge(seed: u64, text: &str, outcome: &Outcome, truth: &[Truth]) -
     let story =
         std::iter::once(&outcome.first).chain(&outcome.later).map(|sent| format!("  claimed {}", told(sent)));
     let story = story.collect::<Vec<_>>().join("\n");
-    Verdict { seed, claim: claim(&outcome.first), took: outcome.took, broken, crossed, story }
+    Verdict {
+        seed: case.script.seed,
+        claim: claim(&outcome.first),
+        took: outcome.took,
+        broken,
+        crossed,
+        story,
+    }
+}
+
+fn is_held_for_a_draft(outcome: &Outcome) -> bool {
+    let is_draft = |sent: &Result<Receipt, TransportError>| {
+        matches!(sent, Err(TransportError::NotNow(Presence::Draft(_))))
+    };
+    is_draft(outcome.later.last().unwrap_or(&outcome.first))
 }
 
 /// Whether what was claimed is true.

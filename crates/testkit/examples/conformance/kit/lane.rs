@@ -107,7 +107,7 @@ impl Lane {
         let screen = self.screen().await;
         // What was read up to here was caused by the sender alone.
         let truth = self.truth(&case.script);
-        let verdict = judge(seed, &self.text(), &outcome, &truth);
+        let verdict = judge(&case, &self.text(), &outcome, &truth);
         self.read = std::fs::metadata(&self.log).map_or(self.read, |file| file.len());
         verdict.seen(&self.persona, &case, &truth, &screen)
     }

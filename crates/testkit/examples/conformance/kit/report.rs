@@ -25,7 +25,7 @@ pub(crate) struct Report {
 struct Row {
     claims: BTreeMap<String, usize>,
     broken: BTreeMap<Broken, usize>,
-    crossed: usize,
+    crossed: Vec<u64>,
     arrived: Vec<Duration>,
 }
 
@@ -53,7 +53,7 @@ impl Report {
         for broken in &verdict.broken {
             *row.broken.entry(*broken).or_default() += 1;
         }
-        row.crossed += verdict.crossed;
+        row.crossed.extend(verdict.crossed);
         if !verdict.broken.is_empty() {
             self.violations.push(verdict.story);
         }
@@ -113,7 +113,7 @@ impl fmt::Display for Report {
             ["persona", "wakes", "arrived", "failed", "unknown", "false", "double", "dialog", "foreign"];
         write!(formatter, "\n{:<12}", heads[0])?;
         heads[1..].iter().try_for_each(|head| write!(formatter, "{head:>8}"))?;
-        for head in ["denied", "unsolved", "crossed", "median", "p95"] {
+        for head in ["denied", "unsolved", "held", "crossed", "longest", "median", "p95"] {
             write!(formatter, "{head:>9}")?;
         }
         writeln!(formatter, "  refused")?;
@@ -132,10 +132,13 @@ impl fmt::Display for Report {
             ] {
                 write!(formatter, "{count:>8}")?;
             }
-            for count in [broken(Broken::Denied), broken(Broken::Unresolved), row.crossed] {
+            let kept = [Broken::Denied, Broken::Unresolved, Broken::Held].map(broken);
+            for count in kept.into_iter().chain([row.crossed.len()]) {
                 write!(formatter, "{count:>9}")?;
             }
-            writeln!(formatter, "{:>9}{:>9}  {}", row.time(0.5), row.time(0.95), row.refused())?;
+            let longest = row.crossed.iter().max();
+            let longest = longest.map_or_else(|| "-".to_owned(), |micros| format!("{} ms", micros / 1000));
+            writeln!(formatter, "{longest:>9}{:>9}{:>9}  {}", row.time(0.5), row.time(0.95), row.refused())?;
         }
         let (arrived, wakes) = self.arrived();
         let each = |time: Duration| time.as_secs_f64() * 1000.0 / wakes.max(1) as f64;

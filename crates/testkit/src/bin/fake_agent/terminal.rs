@@ -209,7 +209,7 @@ impl<'a> Agent<'a> {
             }
             Key::Clear => self.composer.clear(),
             Key::Escape if self.busy() => self.player.stop.store(true, Ordering::SeqCst),
-            Key::Escape => {}
+            Key::Escape | Key::Answer => {}
             Key::Interrupt if self.busy() => self.player.stop.store(true, Ordering::SeqCst),
             Key::Interrupt => return Some(Ending::Exit(130)),
         }

@@ -10,6 +10,7 @@ use crate::input::Bursts;
 use crate::paint::View;
 use crate::personas::{Dialog, Early, Enter, Persona, WhileBusy};
 use crate::record::Record;
+use crate::shown::Shown;
 
 /// How it ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,8 +30,13 @@ pub(crate) struct Agent {
     chance: Chance,
     bursts: Bursts,
     composer: String,
-    /// Since when another's letter stands in the composer to be seen; `None`: there is none.
+    /// Since when another's first letter stands in the composer to be seen; `None`: there is none.
     foreign: Option<Shown>,
+    /// What is suggested in the empty composer, and since when it stands there.
+    ghost: Option<(String, Shown)>,
+    /// What the terminal was asked behind a picture, and has not answered yet.
+    asked: VecDeque<u64>,
+    questions: u64,
     told: Vec<(bool, String)>,
     queue: VecDeque<String>,
     queue_shown: Vec<String>,
@@ -50,24 +56,6 @@ pub(crate) struct Agent {
     ending: Option<Ending>,
 }
 
-/// Since when something is on the screen.
-#[derive(Debug, Clone, Copy)]
-enum Shown {
-    NotYet,
-    Since(Instant),
-}
-
-impl Shown {
-    fn micros(self, now: Instant) -> u64 {
-        match self {
-            Self::NotYet => 0,
-            Self::Since(at) => {
-                u64::try_from(now.saturating_duration_since(at).as_micros()).unwrap_or(u64::MAX)
-            }
-        }
-    }
-}
-
 impl Agent {
     pub(crate) fn new(persona: &'static Persona, script: &Script, record: Record, now: Instant) -> Self {
         let mut agent = Self {
@@ -78,6 +66,9 @@ impl Agent {
             bursts: Bursts::new(&persona.timing),
             composer: String::new(),
             foreign: None,
+            ghost: None,
+            asked: VecDeque::new(),
+            questions: 0,
             told: Vec::new(),
             queue: VecDeque::new(),
             queue_shown: Vec::new(),
@@ -110,6 +101,7 @@ impl Agent {
         self.bursts = Bursts::new(&self.persona.timing);
         self.composer.clear();
         self.foreign = None;
+        self.ghost = script.ghost.clone().map(|words| (words, Shown::NotYet));
         self.queue.clear();
         self.queue_shown.clear();
         self.turn = None;
@@ -193,19 +185,29 @@ impl Agent {
         due.into_iter().chain(ends).chain(self.draw_after.filter(|at| *at > now)).min()
     }
 
-    /// What is drawn now is to be seen from now on.
-    pub(crate) fn drawn(&mut self, now: Instant) {
-        let seen = |shown: &mut Shown| {
-            if matches!(shown, Shown::NotYet) {
-                *shown = Shown::Since(now);
-            }
-        };
-        if let Some((_, shown)) = &mut self.dialog {
-            seen(shown);
+    /// What is drawn now is to be seen from now on. Returns whether the terminal is to be asked behind the picture:
+    /// its answer tells that it has taken in what is new there.
+    pub(crate) fn drawn(&mut self, now: Instant) -> bool {
+        let question = self.questions + 1;
+        let dialog = self.dialog.as_mut().map(|(_, shown)| shown);
+        let is_empty = self.composer.is_empty() && self.turn.is_none();
+        let ghost = self.ghost.as_mut().filter(|_| is_empty).map(|(_, shown)| shown);
+        let mut is_new = false;
+        for shown in dialog.into_iter().chain(self.foreign.as_mut()).chain(ghost) {
+            is_new |= shown.draw(now, question);
         }
-        if let Some(shown) = &mut self.foreign {
-            seen(shown);
+        if is_new {
+            self.questions = question;
+            self.asked.push_back(question);
         }
+        is_new
+    }
+
+    fn answered(&mut self) {
+        let Some(question) = self.asked.pop_front() else { return };
+        let dialog = self.dialog.as_mut().map(|(_, shown)| shown);
+        let ghost = self.ghost.as_mut().map(|(_, shown)| shown);
+        dialog.into_iter().chain(self.foreign.as_mut()).chain(ghost).for_each(|shown| shown.answer(question));
     }
 
     pub(crate) fn view(&self, rows: usize, columns: usize, now: Instant) -> View<'_> {
@@ -218,7 +220,7 @@ impl Agent {
             is_busy: self.turn.is_some(),
             worked: self.turn.map(|(began, _)| now.saturating_duration_since(began)).unwrap_or_default(),
             composer: &self.composer,
-            ghost: self.script.ghost.as_deref().filter(|_| is_ghost),
+            ghost: self.ghost.as_ref().filter(|_| is_ghost).map(|(words, _)| words.as_str()),
             queue: &self.queue_shown,
             told: &self.told,
             notice: self.notice.as_ref().map(|(text, _)| text.as_str()),
@@ -237,11 +239,16 @@ impl Agent {
             }
         }
         // Many programs draw a little later than they hear.
-        self.draw_after = Some(now + Duration::from_millis(self.script.draw_ms));
+        if keys.iter().any(|key| *key != Key::Answer) {
+            self.draw_after = Some(now + Duration::from_millis(self.script.draw_ms));
+        }
         self.pass(now)
     }
 
     fn press(&mut self, key: &Key, now: Instant) {
+        if *key == Key::Answer {
+            return self.answered();
+        }
         if self.ready_at.is_some() {
             return self.too_early(key);
         }
@@ -264,6 +271,7 @@ impl Agent {
             Key::Backspace => {
                 self.composer.pop();
             }
+            Key::Answer => {}
             Key::Clear => self.clear(),
             Key::Escape | Key::Interrupt if self.turn.is_some() => self.interrupt(),
             Key::Escape => self.popup = false,
@@ -293,7 +301,7 @@ impl Agent {
             _ => false,
         };
         let event = if answers { "dialog-answered" } else { "key-at-dialog" };
-        self.log_shown(event, &format!("{}: {key:?}", dialog.name), "", Some(shown.micros(now)));
+        self.log_shown(event, &format!("{}: {key:?}", dialog.name), "", Some((shown, now)));
         if answers {
             self.dialog = None;
             if dialog.enter_leaves && *key == Key::Enter {
@@ -329,8 +337,8 @@ impl Agent {
         }
         let text = self.composer.trim().to_owned();
         if text.is_empty() {
-            if let Some(ghost) = self.script.ghost.take().filter(|_| !is_busy && key == Enter::Enter) {
-                self.log("ghost-accepted", &ghost, "");
+            if let Some((ghost, shown)) = self.ghost.take_if(|_| !is_busy && key == Enter::Enter) {
+                self.log_shown("ghost-accepted", &ghost, "", Some((shown, now)));
                 self.told.push((true, ghost));
                 self.work(self.script.turn_ms, now);
             }
@@ -352,10 +360,9 @@ impl Agent {
             (true, WhileBusy::Merges) => "merged",
             (true, WhileBusy::Interrupts) => "interrupts",
         };
-        let foreign = self.foreign.map(|shown| shown.micros(now));
+        let foreign = self.foreign.map(|shown| (shown, now));
         self.log_shown("submitted", text, how, foreign);
-        self.composer.clear();
-        self.foreign = None;
+        self.clear();
         match how {
             "turn" => {
                 self.told.push((true, text.to_owned()));
@@ -403,6 +410,9 @@ impl Agent {
         self.composer.clear();
         self.foreign = None;
         self.popup = false;
+        if let Some((_, shown)) = &mut self.ghost {
+            *shown = Shown::NotYet;
+        }
     }
 
     fn ask(&mut self, name: &str) {
@@ -440,7 +450,8 @@ impl Agent {
                 let rest = letters.as_str().to_owned();
                 if self.dialog.is_none() {
                     self.composer.push(letter);
-                    self.foreign = Some(Shown::NotYet);
+                    // The first is enough to be heeded.
+                    self.foreign.get_or_insert(Shown::NotYet);
                 }
                 if !rest.is_empty() {
                     let pause = self.chance.between(FINGERS_MS.0, FINGERS_MS.1);
@@ -448,6 +459,7 @@ impl Agent {
                 }
             }
             What::Clear => self.clear(),
+            What::Ghost(words) => self.ghost = Some((words, Shown::NotYet)),
             What::Turn(milliseconds) => {
                 if self.turn.is_none() {
                     self.told.push((false, "A background task has ended.".to_owned()));
@@ -478,7 +490,7 @@ impl Agent {
         self.log_shown(event, text, how, None);
     }
 
-    fn log_shown(&self, event: &str, text: &str, how: &str, shown_for: Option<u64>) {
+    fn log_shown(&self, event: &str, text: &str, how: &str, shown: Option<(Shown, Instant)>) {
         self.record.write(Truth {
             at: 0,
             serial: self.script.serial,
@@ -486,7 +498,8 @@ impl Agent {
             text: text.to_owned(),
             how: how.to_owned(),
             state: self.state().to_owned(),
-            shown_for,
+            shown_for: shown.map(|(shown, now)| shown.micros(now)),
+            was_seen: shown.is_some_and(|(shown, _)| shown.was_seen()),
         });
     }
 }

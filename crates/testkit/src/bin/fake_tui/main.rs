@@ -7,6 +7,7 @@ mod input;
 mod paint;
 mod personas;
 mod record;
+mod shown;
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant, SystemTime};
 
-use loop_testkit::terminal::{Key, Keys, Raw, print_now, size};
+use loop_testkit::terminal::{ASK, Key, Keys, Raw, print_now, size};
 use loop_testkit::tui::Script;
 
 use crate::agent::{Agent, Ending};
@@ -148,7 +149,9 @@ fn live(agent: &mut Agent, book: &mut Book) -> Result<Ending, String> {
                 print_now(&bytes);
                 shown = bytes;
             }
-            agent.drawn(Instant::now());
+            if agent.drawn(Instant::now()) {
+                print_now(ASK);
+            }
         }
         let wait = agent.next(now).map_or(TICK, |at| at.saturating_duration_since(now).min(TICK));
         match keys.recv_timeout(wait) {
