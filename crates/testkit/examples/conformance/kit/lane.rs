@@ -25,6 +25,8 @@ const QUIET: Duration = Duration::from_millis(700);
 const LOOKED_AFTER: Duration = Duration::from_secs(12);
 /// For how long a key that was pressed may be on its way.
 const ON_ITS_WAY: Duration = Duration::from_millis(250);
+/// How long a fake may take to begin a script, its start in a machine with many others included.
+const BEGINS: Duration = Duration::from_secs(180);
 
 pub(crate) struct Lane {
     persona: String,
@@ -124,7 +126,7 @@ impl Lane {
         let new = self.script.with_extension("new");
         std::fs::write(&new, serde_json::to_string(script).expect("plain data")).expect("a script");
         std::fs::rename(&new, &self.script).expect("a script");
-        let deadline = Instant::now() + Duration::from_secs(30);
+        let deadline = Instant::now() + BEGINS;
         let mut looks = 0_u32;
         while !self.truth(script).iter().any(|line| line.event == "begin") {
             // It may end, or become a shell, also behind the first look.

@@ -10,8 +10,8 @@ pub(crate) mod lane;
 mod report;
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use loop_testkit::Sandbox;
@@ -77,13 +77,18 @@ pub(crate) async fn run(options: &Options) -> Report {
         for number in 0..options.lanes.min(seeds.len()) {
             let lane = Lane::open(&sandbox, &server, &options.fake, persona, number).await;
             let (seeds, next) = (Arc::clone(&seeds), Arc::clone(&next));
-            tasks.push((persona.clone(), tokio::spawn(play(lane, seeds, next, until))));
+            let verdicts = Arc::new(Mutex::new(Vec::new()));
+            let task = tokio::spawn(play(lane, seeds, next, until, Arc::clone(&verdicts)));
+            tasks.push((persona.clone(), verdicts, task));
         }
     }
     let mut report = Report::new(&options.personas, options.tell.clone());
-    for (persona, task) in tasks {
+    for (persona, verdicts, task) in tasks {
         // A lane that panics has lost its window: that is a failure of the kit, and said as such.
-        let verdicts = task.await.unwrap_or_else(|error| panic!("a lane of {persona} broke: {error}"));
+        if let Err(error) = task.await {
+            report.lost(&persona, &error.to_string());
+        }
+        let verdicts = std::mem::take(&mut *verdicts.lock().unwrap_or_else(PoisonError::into_inner));
         verdicts.into_iter().for_each(|verdict| report.add(&persona, verdict));
     }
     report.took(began.elapsed(), &sandbox.tmux(&["display-message", "-p", "#{pid}"]));
@@ -95,15 +100,15 @@ async fn play(
     seeds: Arc<Vec<u64>>,
     next: Arc<AtomicUsize>,
     until: Option<Instant>,
-) -> Vec<judge::Verdict> {
-    let mut verdicts = Vec::new();
+    verdicts: Arc<Mutex<Vec<judge::Verdict>>>,
+) {
     while let Some(seed) = seeds.get(next.fetch_add(1, Ordering::Relaxed)) {
         if until.is_some_and(|until| Instant::now() >= until) {
             break;
         }
-        verdicts.push(lane.play(*seed).await);
+        let verdict = lane.play(*seed).await;
+        verdicts.lock().unwrap_or_else(PoisonError::into_inner).push(verdict);
     }
-    verdicts
 }
 
 /// The cases' own seeds, each enough to play its case again.

@@ -59,6 +59,11 @@ impl Report {
         }
     }
 
+    /// A window was lost, and with it the case that was played there.
+    pub(crate) fn lost(&mut self, persona: &str, why: &str) {
+        self.violations.push(format!("a window of {persona} was lost: {why}"));
+    }
+
     pub(crate) fn took(&mut self, took: Duration, server: &str) {
         self.took = took;
         self.processor = [processor("self", true), processor(server, false)];
