@@ -7,17 +7,99 @@ use std::path::Path;
 use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
 
-use loop_testkit::eventually;
-use serde_json::json;
+use loop_testkit::{TestRepo, eventually};
+use serde_json::{Value, json};
 
 use super::bench::{Bench, LONG, Said};
 
+/// CC's CLI has Claude Code's hooks; it is called by a program that does nothing.
+const CAST: &str = "agents:
+  CC: {kind: scripted, transport: command, command: ['true'], turn_hooks: claude-code}
+  Codex: {kind: scripted, transport: wait}
+rotation: [CC, Codex]
+people: [Dana]
+pass: any
+handover_grace: 0
+";
+
 const KINDS: [&str; 6] = ["claude-code", "codex", "opencode", "gemini", "qwen", "hermes"];
+
+fn call(bench: &Bench, repo: &TestRepo, kind: &str, payload: &[u8]) -> Output {
+    let id = bench.status(repo)["deliveries"][0]["loop_id"].as_str().unwrap().to_owned();
+    let mut hook = bench.command(repo.path(), &["turn-hook", kind]);
+    hook.env("LOOP_ID", id).env("LOOP_AGENT", "CC");
+    hook.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = hook.spawn().unwrap();
+    // It may have read enough before the end.
+    let _ = child.stdin.take().unwrap().write_all(payload);
+    child.wait_with_output().unwrap()
+}
 
 #[track_caller]
 fn is_silent(output: &Output, what: &str) {
     let said = Said::of(output);
     assert_eq!((said.code, said.out.as_str(), said.err.as_str()), (Some(0), "", ""), "{what}");
+}
+
+fn signals(bench: &Bench, repo: &TestRepo) -> Value {
+    let mut status = bench.status(repo);
+    for delivery in status["deliveries"].as_array_mut().unwrap() {
+        for clock in ["worked_ms", "updated_at"] {
+            delivery.as_object_mut().unwrap().remove(clock);
+        }
+    }
+    json!([status["deliveries"], status["turns"]])
+}
+
+#[test]
+fn nothing_that_is_handed_over_is_heard_or_changes_anything() {
+    let bench = Bench::new();
+    let repo = bench.up("shop", CAST);
+    bench.until(&repo, "running", "submitted");
+    let before = signals(&bench, &repo);
+    let here = repo.path().display().to_string();
+    let event = |more: Value| {
+        let mut event = json!({"hook_event_name": "Stop", "session_id": "c1", "cwd": here});
+        event.as_object_mut().unwrap().extend(more.as_object().cloned().unwrap());
+        event.to_string().into_bytes()
+    };
+    let mut deep = b"{\"hook_event_name\":\"Stop\",\"x\":".to_vec();
+    deep.extend_from_slice(&b"[".repeat(200_000));
+    let payloads: Vec<(&str, Vec<u8>)> = vec![
+        ("nothing", Vec::new()),
+        ("white space", b" \n\t".to_vec()),
+        ("garbage", (0..=255).cycle().take(10_000).collect()),
+        ("half an object", b"{\"hook_event_name\": \"Sto".to_vec()),
+        ("a list", b"[{\"hook_event_name\": \"Stop\"}]".to_vec()),
+        ("no event", b"{\"session_id\": \"c1\"}".to_vec()),
+        ("an event that is a number", b"{\"hook_event_name\": 7, \"event\": {}, \"type\": []}".to_vec()),
+        ("as deep as it gets", deep),
+        ("an id that is an option", event(json!({"session_id": "--no-sandbox"}))),
+        ("an id of a megabyte", event(json!({"session_id": "x".repeat(1 << 20)}))),
+        ("another folder", event(json!({"cwd": "/"}))),
+        ("a folder next to it", event(json!({"cwd": format!("{here}2")}))),
+        ("a way out", event(json!({"cwd": format!("{here}/../other")}))),
+        ("ten megabytes", event(json!({"last_assistant_message": "x".repeat(10 << 20)}))),
+        ("ten megabytes of nothing", vec![b' '; 10 << 20]),
+    ];
+    for (what, payload) in &payloads {
+        for kind in KINDS {
+            is_silent(&call(&bench, &repo, kind, payload), &format!("{what} of {kind}"));
+        }
+    }
+    for kind in ["no-such-kind", "", "../codex", "CLAUDE-CODE\u{1b}", "--help2"] {
+        if kind.starts_with("--") {
+            continue;
+        }
+        is_silent(&call(&bench, &repo, kind, &event(json!({}))), kind);
+    }
+    assert_eq!(signals(&bench, &repo), before);
+    let log = std::fs::read_to_string(bench.state().join("router.log")).unwrap();
+    assert!(!log.contains("panic") && !log.chars().any(|c| c.is_control() && c != '\n'), "{log}");
+    // What is right is heard, all the same.
+    let prompt = event(json!({"hook_event_name": "UserPromptSubmit", "prompt": "/agent-loop CC"}));
+    is_silent(&call(&bench, &repo, "claude-code", &prompt), "a turn that begins");
+    bench.until(&repo, "running", "started");
 }
 
 /// A hook whose standard input stays open; how long it took.

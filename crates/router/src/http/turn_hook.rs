@@ -4,7 +4,7 @@
 //! a CLI hides that from its hooks, or its window went on for a new loop, only the conversation. What fits no agent is
 //! ignored: a person's own session in the same folder has the same hooks.
 
-use std::path::Path;
+use std::path::{Component, Path};
 use std::sync::Arc;
 
 use axum::Json;
@@ -72,7 +72,10 @@ impl Desk {
         let Some(agent) = config.agent(&session.agent) else { return false };
         let is_kind = agent.profile.turn_hooks.as_ref() == Some(&told.kind);
         let is_possible = told.conversation.as_deref().is_none_or(is_conversation);
-        let is_there = told.cwd.is_empty() || Path::new(&told.cwd).starts_with(&row.worktree);
+        let cwd = Path::new(&told.cwd);
+        // `..` leads out again, whatever stands before it.
+        let leads_out = cwd.components().any(|part| part == Component::ParentDir);
+        let is_there = told.cwd.is_empty() || cwd.starts_with(&row.worktree) && !leads_out;
         let is_known = match (&session.conversation, &told.conversation) {
             (Some(known), Some(id)) => known == id,
             _ => true,

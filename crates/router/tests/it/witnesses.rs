@@ -189,3 +189,79 @@ async fn a_persons_own_conversation_in_the_same_folder_says_nothing_of_the_agent
         })
         .await;
 }
+
+#[tokio::test]
+async fn what_is_no_turn_hook_is_refused_and_changes_nothing() {
+    let world = World::with(&config(""), |_| {}).await;
+    world.woken("CC", 1).await;
+    world.fake.set(ID, "CC", Presence::Busy);
+    tell(&world, hook(&world, "started", &json!({}))).await;
+    state(&world, DeliveryState::Started).await;
+    let before = world.ledger().await;
+    let good = hook(&world, "finished", &json!({}));
+    let nulled = |key: &str, value: Value| {
+        let mut body = good.clone();
+        body[key] = value;
+        body.to_string()
+    };
+    let huge = nulled("says", json!("x".repeat(300 * 1024)));
+    for (what, body, status) in [
+        ("nothing", String::new(), 400),
+        ("half an object", good.to_string()[..40].to_owned(), 400),
+        ("as deep as it gets", "[".repeat(100_000), 400),
+        ("a list", "[]".to_owned(), 400),
+        ("an unknown event", nulled("event", json!("exploded")), 400),
+        ("an event that is a number", nulled("event", json!(1)), 400),
+        ("no event", nulled("event", Value::Null), 400),
+        ("no kind", nulled("kind", Value::Null), 400),
+        ("background work of less than nothing", nulled("background", json!(-1)), 400),
+        ("a prompt that is an object", nulled("prompt", json!({})), 400),
+        ("a conversation that is a list", nulled("conversation", json!([])), 400),
+        ("oversize", huge, 413),
+    ] {
+        let request = world.post("/api/turn-hook").header("content-type", "application/json");
+        let answer = request.body(body).send().await.unwrap();
+        let got = answer.status().as_u16();
+        assert!(got == status || (status == 400 && got == 422), "{what}: {got}");
+        let kind = answer.headers()["content-type"].to_str().unwrap().to_owned();
+        assert!(kind.starts_with("application/problem+json"), "{what}: {kind}");
+    }
+    let other_type = world.post("/api/turn-hook").header("content-type", "text/plain");
+    assert!(other_type.body(good.to_string()).send().await.unwrap().status().is_client_error());
+    for key in ["", "0", &"0".repeat(64)] {
+        let answer = world.http.post(world.url("/api/turn-hook")).bearer_auth(key).json(&good).send().await;
+        assert_eq!(answer.unwrap().status(), 401, "{key:?}");
+    }
+    let answer = world.http.post(world.url("/api/turn-hook")).json(&good).send().await;
+    assert_eq!(answer.unwrap().status(), 401);
+    world.settle().await;
+    assert_eq!(world.ledger().await, before);
+}
+
+#[tokio::test]
+async fn a_hook_that_is_told_again_and_again_counts_once() {
+    let world = World::with(&config(""), |_| {}).await;
+    world.woken("CC", 1).await;
+    world.fake.set(ID, "CC", Presence::Busy);
+    for _ in 0..20 {
+        assert_eq!(tell(&world, hook(&world, "started", &json!({}))).await["status"], "ok");
+    }
+    state(&world, DeliveryState::Started).await;
+    // The end of the turn, told while the screen still shows work, and told again: it has not settled.
+    for _ in 0..20 {
+        tell(&world, hook(&world, "finished", &json!({}))).await;
+    }
+    world.settle().await;
+    assert_eq!(world.wakes("CC"), 1, "{}", world.ledger().await);
+    state(&world, DeliveryState::Started).await;
+    // It commits, and the turn goes on to Codex once, whatever is told of CC afterwards.
+    world.turn("CC", "first", "");
+    world.woken("Codex", 1).await;
+    for event in ["started", "finished", "asks"] {
+        for _ in 0..5 {
+            tell(&world, hook(&world, event, &json!({"prompt": "/agent-loop CC", "says": "?"}))).await;
+        }
+    }
+    world.settle().await;
+    assert_eq!((world.wakes("CC"), world.wakes("Codex")), (1, 1), "{}", world.ledger().await);
+}

@@ -26,7 +26,7 @@ pub(crate) struct World {
     pub(crate) fake: Arc<Fake>,
     pub(crate) options: Options,
     pub(crate) router: Option<Router>,
-    http: reqwest::Client,
+    pub(crate) http: reqwest::Client,
 }
 
 /// A `loop.yaml` with these agents in a ring, and further lines.
