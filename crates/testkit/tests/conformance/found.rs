@@ -114,6 +114,30 @@ async fn an_old_prompt_that_comes_back_into_sight_is_no_proof() {
 }
 
 #[tokio::test]
+async fn older_prompts_that_a_larger_window_shows_are_no_proof() {
+    let Some(mut stage) = Stage::open("hermes", Script { turn_ms: 10, ..Script::default() }).await else {
+        return;
+    };
+    for serial in 2..10 {
+        stage.lane.begin(&Script { serial, turn_ms: 400, ..Script::default() }, 60, 12).await;
+        stage.wake().await.unwrap();
+    }
+    // What a stalled program shows, it shows on.
+    loop_testkit::eventually_async("rest", std::time::Duration::from_secs(20), || async {
+        let presence = stage.lane.probe().await;
+        if presence == Presence::Idle { Ok(()) } else { Err(format!("{presence:?}")) }
+    })
+    .await;
+    // It draws its larger window only after our text was put in.
+    let events = on(When::Begin, 0, What::Stall(2800));
+    stage.script = Script { serial: 10, turn_ms: 20_000, wipe: true, events, ..Script::default() };
+    stage.lane.begin(&stage.script, 60, 30).await;
+    let error = stage.lane.wake().await.unwrap_err();
+    assert!(matches!(error, TransportError::Unknown(_)), "{error:?}");
+    assert_eq!(stage.count("submitted"), 0, "{:?}", stage.log());
+}
+
+#[tokio::test]
 async fn an_agent_that_begins_to_work_by_itself_has_not_taken_the_text_that_still_stands() {
     let events = on(When::Key, 200, What::Turn(20_000));
     let Some(stage) = Stage::open("codex", Script { swallow: 5, events, ..Script::default() }).await else {

@@ -265,6 +265,10 @@ impl Sender<'_> {
     async fn effect(&self, before: &Seen) -> Result<Option<Sent>, TransportError> {
         let start = Instant::now();
         let mut empty_since = None;
+        // A program may have drawn a resized window only after our text was put in: then older prompts came into sight
+        // with it. The composer's own is one too many.
+        let standing = echoes(&before.screen, self.text).saturating_sub(1);
+        let told_before = self.told.map(|told| told.max(standing));
         loop {
             sleep(PAUSE).await;
             let seen = self.see().await.map_err(Trouble::after_typing)?;
@@ -273,7 +277,8 @@ impl Sender<'_> {
             // Where nobody says which line is the composer, ours may only have moved.
             let is_told = held != Holds::Ours
                 && self.blind.is_none()
-                && self.told.is_some_and(|before| echoes(&seen.screen, self.text) > before);
+                && seen.pane.size == before.pane.size
+                && told_before.is_some_and(|before| echoes(&seen.screen, self.text) > before);
             if held != Holds::Nothing {
                 empty_since = None;
             }
