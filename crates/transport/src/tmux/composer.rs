@@ -3,8 +3,9 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use loop_core::Profile;
+use loop_core::profile::Signs;
 use loop_core::screen::{Look, Screen};
-use regex::Regex;
+use regex::{Regex, RegexBuilder};
 
 /// What the composer holds, compared with our text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,13 +59,40 @@ fn lines_below<'a>(profile: &Profile, screen: &'a Screen) -> &'a [String] {
     composer.and_then(|line| screen.lines.get(line + 1..)).unwrap_or_default()
 }
 
-/// What the composer's line begins with, before the draft; `None` where there is no such line or it begins with the
-/// draft.
-pub(super) fn prompt(composer: &Regex, screen: &Screen) -> Option<String> {
-    let (line, found) = screen.lines.iter().rev().find_map(|line| Some((line, composer.captures(line)?)))?;
-    let end = found.get(1).map_or(line.len(), |draft| draft.start());
-    let prompt = line[..end].trim_end();
-    (!prompt.trim().is_empty()).then(|| prompt.to_owned())
+/// Finds what the composer's lines begin with.
+pub(super) struct Prompt {
+    composer: Regex,
+    edge: Option<Regex>,
+}
+
+impl Prompt {
+    pub(super) fn new(signs: &Signs) -> Option<Self> {
+        let regex = |pattern: &String| RegexBuilder::new(pattern).multi_line(true).build().ok();
+        Some(Self {
+            composer: signs.composer.as_ref().and_then(regex)?,
+            edge: signs.edge.as_ref().and_then(regex),
+        })
+    }
+
+    /// What the composer's line begins with, before the draft, or what its box has for a border on the left; `None`
+    /// where there is none of them or a line begins with the draft.
+    pub(super) fn find(&self, screen: &Screen) -> Option<String> {
+        let lines = &screen.lines;
+        let prompt = if let Some(edge) = &self.edge {
+            let line = lines[..lines.iter().rposition(|line| edge.is_match(line))?].last()?;
+            let indentation = line.len() - line.trim_start().len();
+            let border = line[indentation..].chars().next().filter(|c| !c.is_alphanumeric())?;
+            &line[..indentation + border.len_utf8()]
+        } else {
+            let found = |line: &'_ String| {
+                let found = self.composer.captures(line)?;
+                Some(found.get(1).map_or(line.len(), |draft| draft.start()))
+            };
+            let (line, end) = lines.iter().rev().find_map(|line| Some((line, found(line)?)))?;
+            line[..end].trim_end()
+        };
+        (!prompt.trim().is_empty()).then(|| prompt.to_owned())
+    }
 }
 
 /// How often `text` stands on the screen, in the composer and among what the agent was told.
@@ -192,15 +220,23 @@ mod tests {
 
     #[test]
     fn the_prompt_is_what_stands_before_the_draft() {
-        let check = |pattern: &str, lines: &[&str], expected: Option<&str>| {
-            let found = prompt(&Regex::new(pattern).expect("an expression"), &screen(lines));
+        let check = |composer: &str, edge: Option<&str>, lines: &[&str], expected: Option<&str>| {
+            let signs = Signs {
+                composer: Some(composer.to_owned()),
+                edge: edge.map(str::to_owned),
+                ..Signs::default()
+            };
+            let found = Prompt::new(&signs).and_then(|prompt| prompt.find(&screen(lines)));
             assert_eq!(found.as_deref(), expected, "{lines:?}");
         };
-        check(r"^❯\s?(.*)$", &["❯ hello", "● done", "❯\u{a0}", "───"], Some("❯"));
-        check(r"^ [>*!](?: {1,3}(.*))?$", &[" >   /agent-loop CC"], Some(" >"));
-        check(r"^ [>*!](?: {1,3}(.*))?$", &[" *"], Some(" *"));
-        check(r"^(.*)$", &["hello"], None);
-        check(r"^❯\s?(.*)$", &["hello"], None);
+        check(r"^❯\s?(.*)$", None, &["❯ hello", "● done", "❯\u{a0}", "───"], Some("❯"));
+        check(r"^ [>*!](?: {1,3}(.*))?$", None, &[" >   /agent-loop CC"], Some(" >"));
+        check(r"^ [>*!](?: {1,3}(.*))?$", None, &[" *"], Some(" *"));
+        check(r"^(.*)$", None, &["hello"], None);
+        check(r"^❯\s?(.*)$", None, &["hello"], None);
+        check("(.*)", Some("╹▀{5,}"), &["  ┃  told", "", "  ┃  draft", "  ┃", "  ╹▀▀▀▀▀"], Some("  ┃"));
+        check("(.*)", Some("╹▀{5,}"), &["words", "  ╹▀▀▀▀▀"], None);
+        check("(.*)", Some("╹▀{5,}"), &["  ╹▀▀▀▀▀"], None);
     }
 
     #[test]

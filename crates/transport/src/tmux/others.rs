@@ -25,7 +25,7 @@ pub(super) fn none_but(prompt: &str, lines: &[String]) -> Option<String> {
     DEPTHS.into_iter().find_map(|depth| {
         let mut tree = Tree::default();
         known().for_each(|line| tree.add(line, depth));
-        let others = tree.others();
+        let others = tree.others(tree.ends);
         // Too long is no use, and without any an expression would match what is known.
         (!others.is_empty() && others.len() <= LONGEST).then(|| format!("^{begins}{others}"))
     })
@@ -63,29 +63,35 @@ impl Tree {
         here.ends = true;
     }
 
-    /// An expression for what goes on here as no line does; empty: nothing can be said.
-    fn others(&self) -> String {
+    /// An expression for what goes on here as no line does; empty: nothing can be said. `may_end`: a line ends here,
+    /// or did before the blanks that led here, which do not count.
+    fn others(&self, may_end: bool) -> String {
         if self.open {
             return String::new();
         }
         let mut choices = Vec::new();
-        if !self.ends {
+        if !may_end {
             choices.push("$".to_owned());
         }
         let known: String = self.next.keys().filter(|c| **c != '-').collect();
         // A hyphen between two others would mean all from one to the other.
         let hyphen = if self.next.contains_key(&'-') { "-" } else { "" };
-        let blanks = if self.ends { BLANKS } else { "" };
+        let blanks = if may_end { BLANKS } else { "" };
         choices.push(format!("[^{known}{blanks}{hyphen}]"));
-        if self.ends {
-            // Something else behind blanks; spaces that a line goes on with are followed below.
-            let skipped = if self.next.contains_key(&' ') { "\u{a0}" } else { BLANKS };
-            if !self.next.contains_key(&'\u{a0}') {
+        if may_end {
+            // Something else behind blanks; those that a line goes on with are followed below.
+            let skipped = match (self.next.contains_key(&' '), self.next.contains_key(&'\u{a0}')) {
+                (false, false) => BLANKS,
+                (true, false) => "\u{a0}",
+                (false, true) => "[:space:]",
+                (true, true) => "",
+            };
+            if !skipped.is_empty() {
                 choices.push(format!("[{skipped}]+[^{BLANKS}]"));
             }
         }
         for (c, tree) in &self.next {
-            let others = tree.others();
+            let others = tree.others(tree.ends || (may_end && c.is_whitespace()));
             if !others.is_empty() {
                 choices.push(format!("{}{others}", literal(*c)));
             }

@@ -5,11 +5,10 @@ use std::time::Duration;
 
 use loop_core::Profile;
 use loop_core::screen::{CompiledSigns, Look, LookState, Screen};
-use regex::Regex;
 use tokio::time::Instant;
 
 use super::answer::wanted;
-use super::composer::prompt;
+use super::composer::Prompt;
 use super::pane::{Pane, PaneId};
 use super::server::{Server, TmuxError};
 use crate::search_path::base_name;
@@ -32,8 +31,7 @@ pub(crate) struct Eye<'a> {
     pub(crate) profile: &'a Profile,
     /// `None` when they cannot be read: then nothing is known of any screen.
     signs: Option<CompiledSigns>,
-    /// The composer's line, where it is not in a box.
-    composer: Option<Regex>,
+    prompt: Option<Prompt>,
     /// Names under which the agent's own program may run.
     programs: Vec<String>,
     /// Whether a usage limit that is still shown has ended.
@@ -48,16 +46,15 @@ pub(crate) struct Seen {
     pub(crate) look: Look,
     /// The pane's [`PLACE`](super::pane::PLACE).
     pub(crate) place: String,
-    /// What the composer's line begins with, before the draft.
+    /// What the composer's lines begin with.
     pub(crate) prompt: Option<String>,
 }
 
 impl<'a> Eye<'a> {
     pub(crate) fn new(profile: &'a Profile, programs: Vec<String>) -> Self {
         let signs = &profile.signs;
-        let composer = signs.composer.as_deref().filter(|_| signs.edge.is_none());
-        let composer = composer.and_then(|pattern| Regex::new(pattern).ok());
-        Self { profile, signs: CompiledSigns::new(signs).ok(), composer, programs, past_limit: false }
+        let prompt = Prompt::new(signs);
+        Self { profile, signs: CompiledSigns::new(signs).ok(), prompt, programs, past_limit: false }
     }
 
     /// Looks past a usage limit that has ended, where the composer is to be seen: its words stand there until the
@@ -75,7 +72,7 @@ impl<'a> Eye<'a> {
             None => Look { state: LookState::Unknown, composer: None, dialog: None },
         };
         let presence = self.in_a_small_window(&pane, self.presence(&pane, &screen, &look));
-        let prompt = self.composer.as_ref().and_then(|composer| prompt(composer, &screen));
+        let prompt = self.prompt.as_ref().and_then(|prompt| prompt.find(&screen));
         Ok(Seen { pane, presence, screen, look, place, prompt })
     }
 

@@ -90,12 +90,62 @@ mod tests {
         assert_eq!(shows("❯\u{a0}  "), "#{C/r:^❯[[:space:]\u{a0}]*$}");
     }
 
-    /// A window of Claude Code in which the agent was told `told`, with `composer`; the cursor always stands at the end.
-    fn painted(told: &str, composer: &str) -> String {
-        let rule = "─".repeat(60);
+    /// A window of this kind in which the agent was told `/agent-loop CC`, with `composer` in its seventh line; the
+    /// cursor always stands at the end.
+    fn painted(kind: &str, composer: &str) -> String {
+        let (rule, edge) = ("─".repeat(60), format!("  ╹{}", "▀".repeat(60)));
         let footer = "  ⏵⏵ bypass permissions on (shift+tab to cycle)";
-        let lines = [told, "", "● }", "}", "", &rule, composer, &rule, footer];
-        format!("\x1b[H{}\x1b[J", lines.map(|line| format!("{line}\x1b[K\r\n")).concat())
+        let line = |text: &str| format!("{text}\x1b[K\r\n");
+        let lines = match kind {
+            "opencode" => {
+                let composer = format!("  ┃  {composer}");
+                let told = ["  ┃  /agent-loop CC", "", "     }", "", "", "  ┃"];
+                let below = ["  ┃", "  ┃  Build · stub-model Stub", &edge, "   tab agents"];
+                told.into_iter().chain([composer.as_str()]).chain(below).map(line).collect::<String>()
+            }
+            _ => {
+                let composer = format!("❯\u{a0}{composer}");
+                let told = ["❯\u{a0}/agent-loop CC", "", "● }", "}", "", &rule];
+                told.into_iter().chain([composer.as_str(), &rule, footer]).map(line).collect()
+            }
+        };
+        format!("\x1b[H{lines}\x1b[J")
+    }
+
+    /// A pane that shows what stands in a file, drawn anew with every key.
+    struct Shown {
+        sandbox: loop_testkit::Sandbox,
+        server: Server,
+        id: PaneId,
+    }
+
+    impl Shown {
+        fn open() -> Self {
+            let sandbox = loop_testkit::Sandbox::new();
+            let server = Server {
+                env: Some(sandbox.env_text()),
+                config: Some("/dev/null".into()),
+                ..Server::at(sandbox.tmux_socket())
+            };
+            let screen = sandbox.write("screen", "").to_string_lossy().into_owned();
+            let paint = "stty raw -echo; while IFS= read -r line; do cat \"$0\"; done";
+            sandbox.tmux(&["new-session", "-d", "-x", "100", "-y", "20", "sh", "-c", paint, &screen]);
+            let panes = sandbox.tmux(&["list-panes", "-a", "-F", "#{pane_id}"]);
+            Self { sandbox, server, id: PaneId::new(panes.trim()).expect("a pane") }
+        }
+
+        /// Draws the window and returns what is seen as soon as the composer is.
+        async fn paint(&self, eye: &Eye<'_>, composer: &str) -> Seen {
+            self.sandbox.write("screen", painted(&eye.profile.kind, composer));
+            self.sandbox.tmux(&["send-keys", "-t", self.id.as_str(), "-H", "0a"]);
+            let what = format!("`{composer}` in the composer");
+            loop_testkit::eventually_async(&what, std::time::Duration::from_secs(20), || async {
+                let seen = eye.see(&self.server, &self.id).await.map_err(|error| error.to_string())?;
+                let drawn = seen.look.composer.as_deref() == Some(composer);
+                if drawn { Ok(seen) } else { Err(format!("{:?}", seen.look)) }
+            })
+            .await
+        }
     }
 
     /// A person's letter must be told also where the same words stand above, and where the cursor tells nothing.
@@ -104,49 +154,31 @@ mod tests {
         if !loop_testkit::require_tool("tmux", "-V") {
             return;
         }
-        let sandbox = loop_testkit::Sandbox::new();
-        let server = Server {
-            env: Some(sandbox.env_text()),
-            config: Some("/dev/null".into()),
-            ..Server::at(sandbox.tmux_socket())
-        };
-        let screen = sandbox.write("screen", "");
-        let paint = "stty raw -echo; while IFS= read -r line; do cat \"$0\"; done";
-        let screen_path = screen.to_string_lossy().into_owned();
-        sandbox.tmux(&["new-session", "-d", "-x", "100", "-y", "20", "sh", "-c", paint, &screen_path]);
-        let id = PaneId::new(sandbox.tmux(&["list-panes", "-a", "-F", "#{pane_id}"]).trim()).expect("a pane");
-        let profile = loop_core::profile::builtin("claude-code").expect("a profile");
-        let eye = Eye::new(&profile, vec!["sh".to_owned()]);
-        let text = "❯ /agent-loop CC";
-        for (before, after, is_same) in [
-            (text, text, true),
-            (text, "❯ /agent-loop CCy", false),
-            (text, "❯ /agent-loop CC y", false),
-            (text, "❯ y/agent-loop CC", false),
-            (text, "❯ /agent-loop", false),
-            ("❯\u{a0}", "❯\u{a0}", true),
-            ("❯\u{a0}", "❯ y", false),
-            ("❯\u{a0}", text, false),
-        ] {
-            let mut seen = None;
-            for composer in [before, after] {
-                std::fs::write(&screen, painted(text, composer)).expect("a screen");
-                sandbox.tmux(&["send-keys", "-t", id.as_str(), "-H", "0a"]);
-                let shown = composer.trim_end().to_owned();
-                loop_testkit::eventually_async("the screen", std::time::Duration::from_secs(20), || async {
-                    let seen = eye.see(&server, &id).await.map_err(|error| error.to_string())?;
-                    let found = seen.screen.lines.get(6).cloned().unwrap_or_default();
-                    if found.trim_end() == shown { Ok(()) } else { Err(found) }
-                })
-                .await;
-                if seen.is_none() {
-                    seen = Some(eye.see(&server, &id).await.expect("a look"));
+        let shown = Shown::open();
+        let text = "/agent-loop CC";
+        for kind in ["claude-code", "opencode"] {
+            let profile = loop_core::profile::builtin(kind).expect("a profile");
+            let eye = Eye::new(&profile, vec!["sh".to_owned()]);
+            for (before, after, is_same) in [
+                (text, text, true),
+                (text, "/agent-loop CCy", false),
+                (text, "/agent-loop CC y", false),
+                (text, "y/agent-loop CC", false),
+                (text, "/agent-loop", false),
+                ("", "", true),
+                ("", "y", false),
+                ("", text, false),
+            ] {
+                // All at once what stands above, in a box of lines that are empty: only a cursor tells.
+                if (kind, before, after) == ("opencode", "", text) {
+                    continue;
                 }
+                let seen = shown.paint(&eye, before).await;
+                shown.paint(&eye, after).await;
+                let passed = shown.server.if_unchanged(&shown.id, &seen, "display-message -p passed", "");
+                let passed = passed.await.expect("tmux");
+                assert_eq!(passed, is_same, "{kind}: {before:?}, then {after:?}");
             }
-            let seen = seen.expect("a look");
-            let passed =
-                server.if_unchanged(&id, &seen, "display-message -p passed", "").await.expect("tmux");
-            assert_eq!(passed, is_same, "{before:?}, then {after:?}");
         }
     }
 }
