@@ -155,7 +155,7 @@ fn wait() -> Fake {
         move || {
             let (room, reached, name): (WaitRoom, _, _) = (room.clone(), Arc::clone(&reached), name.clone());
             let task = tokio::spawn(async move {
-                let text = room.wait("loop-1", &name, std::time::Duration::ZERO).await;
+                let text = room.wait("loop-1", &name, Duration::ZERO).await;
                 reached.lock().unwrap().push(text);
             });
             *agent.lock().unwrap() = Some(task);
