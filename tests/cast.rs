@@ -178,7 +178,13 @@ fn the_doctor_finds_what_is_broken_and_leaves_nothing() {
     git(&["config", "commit.gpgSign", "false"]);
     assert_eq!(doctor(&place).0, Some(0));
 
-    place.run(&["up", "--headless"]);
+    let skill = place.repo.path().join(".agents/skills/agent-loop/SKILL.md");
+    let words = fs::read(&skill).unwrap();
+    fs::remove_file(&skill).unwrap();
+    let up = place.run(&["up", "--headless"]);
+    let missing = ".agents/skills/agent-loop/SKILL.md is missing: `loop agents add CC` writes it anew";
+    assert!(up.contains(missing), "{up}");
+    fs::write(&skill, words).unwrap();
     let (_, report) = doctor(&place);
     assert_eq!(state(&report, "router"), "ok", "{report:#}");
     place.run(&["down"]);

@@ -74,12 +74,12 @@ fn by_a_missing_identity() {
     let bench = Bench::new();
     let repo = with_changes(&bench);
     bench.sandbox.write("home/.gitconfig", "[user]\n\tuseConfigOnly = true\n");
-    both_are_refused(&bench, &repo, &["git does not know in whose name to commit", "git config user.name"]);
+    both_are_refused(&bench, &repo, &["git does not know in whose name to commit", "git config --global user.name"]);
     let said = bench.run(repo.path(), &["commit", "CC", "-m", "tried"]);
     insta::assert_snapshot!(normal(&bench, &said), @r"
     loop: `loop turn CC` was not called before, so this turn's changes cannot be told from earlier ones; only STATUS.md is committed. Name the files (`-- PATHS`) or say --all.
     error: git does not know in whose name to commit
-    next: git config user.name 'Your Name' && git config user.email you@example.com; the section was taken back from STATUS.md
+    next: git config --global user.name 'Your Name' && git config --global user.email you@example.com; the section was taken back from STATUS.md
     ");
     bench.sandbox.write("home/.gitconfig", "[user]\n\tname = Test\n\temail = test@example.org\n");
     let other = bench.sandbox.repo("other");

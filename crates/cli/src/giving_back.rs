@@ -32,7 +32,7 @@ pub(crate) struct Given {
 }
 
 /// A path that stays as it is.
-#[derive(Debug, Serialize)]
+#[derive(Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Kept {
     /// Which.
     pub(crate) path: PathBuf,
@@ -80,7 +80,11 @@ impl Given {
     }
 
     fn keep(&mut self, path: &Path, why: impl Into<String>) {
-        self.kept.push(Kept { path: path.to_owned(), why: why.into() });
+        let kept = Kept { path: path.to_owned(), why: why.into() };
+        // A file that several loops wrote stays once.
+        if !self.kept.contains(&kept) {
+            self.kept.push(kept);
+        }
     }
 }
 

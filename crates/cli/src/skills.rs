@@ -72,6 +72,22 @@ pub(crate) enum Skill {
     Missing(PathBuf),
 }
 
+impl Skill {
+    /// What is wrong with it, if anything is.
+    pub(crate) fn fault(&self) -> Option<String> {
+        match self {
+            Self::NotNeeded | Self::Current(_) => None,
+            Self::Differs(file) => Some(format!("{} is not the one of this `loop`", file.display())),
+            Self::Missing(file) => Some(format!("{} is missing", file.display())),
+        }
+    }
+}
+
+/// What mends it.
+pub(crate) fn again(agent: &Agent) -> String {
+    format!("`loop agents add {}` writes it anew", agent.name)
+}
+
 /// Looks for the skill in every folder in which a CLI looks.
 pub(crate) fn look(root: &Path, profile: &Profile) -> Skill {
     let Some(first) = profile.skills.first() else { return Skill::NotNeeded };

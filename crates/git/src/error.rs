@@ -192,7 +192,8 @@ impl GitError {
             }
             Self::StatusLocked { .. } => "wait until that commit is done, then try again".to_owned(),
             Self::NoIdentity { .. } => {
-                "git config user.name 'Your Name' && git config user.email you@example.com".to_owned()
+                "git config --global user.name 'Your Name' && git config --global user.email you@example.com"
+                    .to_owned()
             }
             Self::TimedOut { .. } => {
                 "a hook or a signing prompt may be waiting for somebody: try the same with git by hand"

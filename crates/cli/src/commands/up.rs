@@ -23,6 +23,7 @@ use crate::launch::{Launched, Wanted, launch};
 use crate::output;
 use crate::people::only_people;
 use crate::proving::prove;
+use crate::skills;
 use crate::telling;
 use crate::world::World;
 
@@ -212,6 +213,11 @@ fn risks(world: &World, row: &LoopRow, here: &Here, config: &Config, agents: &[L
             ));
         }
     }
+    risks.extend(agents.iter().filter_map(|launched| {
+        let agent = config.agent(&launched.agent)?;
+        let fault = skills::look(&row.worktree, &agent.profile).fault()?;
+        Some(format!("{} may not know what it is woken for: {fault}: {}", agent.name, skills::again(agent)))
+    }));
     if config.verify.is_none() {
         risks.push("no `verify:` command: a pass ends the loop unverified".to_owned());
     }

@@ -197,14 +197,11 @@ fn tools(world: &World, agent: &Agent, env: &Environment, root: &Path) -> Check 
 
 fn skill(agent: &Agent, root: &Path) -> Option<Check> {
     let what = format!("{} skill", agent.name);
-    let again = format!("`loop agents add {}` writes it anew", agent.name);
-    match skills::look(root, &agent.profile) {
-        Skill::NotNeeded => None,
-        Skill::Current(file) => Some(Check::ok(what, file.display().to_string())),
-        Skill::Differs(file) => {
-            Some(Check::not_ok(what, format!("{} is not the one of this `loop`", file.display()), again))
-        }
-        Skill::Missing(file) => Some(Check::not_ok(what, format!("{} is missing", file.display()), again)),
+    let found = skills::look(root, &agent.profile);
+    match (&found, found.fault()) {
+        (_, Some(fault)) => Some(Check::not_ok(what, fault, skills::again(agent))),
+        (Skill::Current(file), None) => Some(Check::ok(what, file.display().to_string())),
+        (_, None) => None,
     }
 }
 

@@ -56,9 +56,10 @@ pub(super) async fn store(world: &World, report: &mut Report) -> Option<Store> {
             Ok(()) => Check::ok(
                 "store",
                 format!(
-                    "{}, whole and writable, {} loops, schema {}",
+                    "{}, whole and writable, {} {}, schema {}",
                     found.path.display(),
                     found.loops,
+                    if found.loops == 1 { "loop" } else { "loops" },
                     found.schema
                 ),
             ),

@@ -48,7 +48,7 @@ fn said(agent: &Agent, place: &Place, stand: &Stand, heard: Option<Timestamp>) -
             ))
         }
         // By a person's own hand, or from the user's own settings.
-        (Stand::None, Some(at)) => Some(Check::ok(what, format!("heard at {at}"))),
+        (Stand::None, Some(at)) => Some(Check::ok(what, format!("heard at {at:.0}"))),
         (Stand::Other(path), _) => {
             let path = path.strip_prefix(&place.worktree).unwrap_or(path).display();
             Some(Check::not_ok(
@@ -59,7 +59,7 @@ fn said(agent: &Agent, place: &Place, stand: &Stand, heard: Option<Timestamp>) -
         }
         (Stand::Current(path), Some(at)) => {
             let path = path.strip_prefix(&place.worktree).unwrap_or(path).display();
-            Some(Check::ok(what, format!("in {path}, heard at {at}")))
+            Some(Check::ok(what, format!("in {path}, heard at {at:.0}")))
         }
         (Stand::Current(path), None) => {
             let path = path.strip_prefix(&place.worktree).unwrap_or(path).display();

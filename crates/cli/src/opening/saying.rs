@@ -100,7 +100,9 @@ impl Opened {
             let agents: Vec<&str> =
                 wanted.files.iter().flat_map(|file| &file.agents).map(String::as_str).collect();
             let agents = if agents.is_empty() { "nobody's".to_owned() } else { agents.join(", ") };
-            text.push_str(&format!("  turn hooks  {agents}; `loop doctor` says whose have been heard\n"));
+            text.push_str(&format!(
+                "  hooks     of the turns of {agents}; `loop doctor` says whose have been heard\n"
+            ));
         }
         text.push_str(&plan.cast());
         for note in &self.notes {
