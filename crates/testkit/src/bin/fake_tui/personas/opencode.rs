@@ -54,7 +54,8 @@ fn draw(view: &View<'_>) -> Picture {
             below.push(format!("  ┃  {}", grey(&cut(&words, view.columns.saturating_sub(6)))));
         }
         (text, _) => {
-            let inner = view.columns.saturating_sub(6);
+            // No further than the edge below goes.
+            let inner = view.columns.saturating_sub(8);
             below.extend(wrap_words(text, inner, "").iter().map(|line| format!("  ┃  {line}")));
         }
     }
