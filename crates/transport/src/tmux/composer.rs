@@ -164,11 +164,11 @@ fn standing(screen: &Screen, text: &str) -> Vec<usize> {
     (0..lines.len()).filter(|at| begins(*at)).map(|at| filled - at.min(filled)).collect()
 }
 
-fn bare(text: &str) -> String {
+pub(super) fn bare(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace()).collect()
 }
 
-fn is_frame(c: char) -> bool {
+pub(super) fn is_frame(c: char) -> bool {
     c.is_whitespace() || matches!(c, '\u{2500}'..='\u{259f}' | '|')
 }
 

@@ -17,6 +17,7 @@ mod quote;
 mod ready;
 mod send;
 mod server;
+mod told;
 mod unchanged;
 mod window;
 

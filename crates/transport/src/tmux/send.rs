@@ -11,11 +11,12 @@ use loop_core::DeliveryState;
 use loop_core::profile::TextMethod;
 use tokio::time::{Instant, sleep};
 
-use super::composer::{Blind, Holds, echoes, holds, is_last_line, is_part};
+use super::composer::{Blind, Holds, holds, is_last_line, is_part};
 use super::pane::{Pane, PaneId};
 use super::quote::quote;
 use super::ready::{Eye, Seen};
 use super::server::{Server, TmuxError};
+use super::told::Told;
 use crate::transport::{Presence, Progress, TransportError};
 
 /// Between two looks that must both be idle.
@@ -47,7 +48,7 @@ pub(crate) async fn send(
 ) -> Result<Sent, TransportError> {
     let mut sender = Sender { server, eye, pane, check, text, blind: None, told: None };
     if let Speak::Put(before) = sender.may_speak().await? {
-        sender.told = Some(echoes(&before.screen, text));
+        sender.told = Some(Told::new(&before.screen, text));
         if eye.profile.signs.composer.is_none() {
             sender.blind = Some(Blind::new(&before.screen, text));
         }
@@ -67,9 +68,7 @@ struct Sender<'a> {
     text: &'a str,
     /// Where the profile does not say which line is the composer.
     blind: Option<Blind>,
-    /// How often our text stood on the screen before it was put in. Counted then, because a composer that is empty
-    /// again leaves room for an older prompt.
-    told: Option<usize>,
+    told: Option<Told>,
 }
 
 impl Sender<'_> {
@@ -265,10 +264,8 @@ impl Sender<'_> {
     async fn effect(&self, before: &Seen) -> Result<Option<Sent>, TransportError> {
         let start = Instant::now();
         let mut empty_since = None;
-        // A program may have drawn a resized window only after our text was put in: then older prompts came into sight
-        // with it. The composer's own is one too many.
-        let standing = echoes(&before.screen, self.text).saturating_sub(1);
-        let told_before = self.told.map(|told| told.max(standing));
+        let told = self.told.as_ref().filter(|_| self.blind.is_none());
+        let told = told.map(|told| told.with_standing(&before.screen, self.text));
         loop {
             sleep(PAUSE).await;
             let seen = self.see().await.map_err(Trouble::after_typing)?;
@@ -276,9 +273,9 @@ impl Sender<'_> {
             // Our text has left the composer, and stands among what the agent was told.
             // Where nobody says which line is the composer, ours may only have moved.
             let is_told = held != Holds::Ours
-                && self.blind.is_none()
                 && seen.pane.size == before.pane.size
-                && told_before.is_some_and(|before| echoes(&seen.screen, self.text) > before);
+                && told.as_ref().is_some_and(|told| told.has_more(&seen.screen, self.text));
+            let is_unchanged = told.as_ref().is_some_and(|told| told.is_unchanged(&seen.screen, self.text));
             if held != Holds::Nothing {
                 empty_since = None;
             }
@@ -296,6 +293,11 @@ impl Sender<'_> {
                 (Holds::Ours, _) => return Ok(None),
                 (Holds::Foreign(draft), presence) if is_part(self.text, &draft) => {
                     return Err(self.changed(&Holds::Foreign(draft), presence));
+                }
+                // It works at something else, and our text was emptied out of the composer.
+                (_, Presence::Busy) if is_unchanged && start.elapsed() < NOT_TOLD => {}
+                (held, presence @ Presence::Busy) if is_unchanged => {
+                    return Err(self.changed(&held, presence));
                 }
                 // Whatever stands there now is not ours: somebody types the next thing already.
                 (_, Presence::Busy) => return Ok(Some(busy())),
