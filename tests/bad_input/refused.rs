@@ -74,7 +74,11 @@ fn by_a_missing_identity() {
     let bench = Bench::new();
     let repo = with_changes(&bench);
     bench.sandbox.write("home/.gitconfig", "[user]\n\tuseConfigOnly = true\n");
-    both_are_refused(&bench, &repo, &["git does not know in whose name to commit", "git config --global user.name"]);
+    both_are_refused(
+        &bench,
+        &repo,
+        &["git does not know in whose name to commit", "git config --global user.name"],
+    );
     let said = bench.run(repo.path(), &["commit", "CC", "-m", "tried"]);
     insta::assert_snapshot!(normal(&bench, &said), @r"
     loop: `loop turn CC` was not called before, so this turn's changes cannot be told from earlier ones; only STATUS.md is committed. Name the files (`-- PATHS`) or say --all.

@@ -138,6 +138,9 @@ impl From<loop_router::reading::ReadError> for Failure {
     fn from(error: loop_router::reading::ReadError) -> Self {
         match error {
             loop_router::reading::ReadError::Git(error) => error.into(),
+            none @ loop_router::reading::ReadError::NoConfig(_) => {
+                Self::users(none).next("`loop init` writes one")
+            }
             error => Self::users(error),
         }
     }

@@ -112,18 +112,16 @@ fn prove(ground: &Ground, env: &HookEnv, kind: SeatKind, sections: &[PathBuf]) -
     let hook = ground.hook();
     let shown = hook.display();
     if !hook.exists() {
-        let why = format!("git looks for the hook in {shown}, and there is none (`loop hooks install`)");
+        let why = format!("git looks for the hook in {shown}, and there is none");
         return Ok(Proof::NotRun { why });
     }
     if !mode(&hook).is_ok_and(|mode| mode & 0o111 != 0) {
-        let why = format!(
-            "{shown} is not executable, so git does not run it (`chmod +x`, or `loop hooks install`)"
-        );
+        let why = format!("{shown} is not executable, so git does not run it (`chmod +x`)");
         return Ok(Proof::NotRun { why });
     }
     let seated = kind != SeatKind::Hook && !sections.is_empty();
     if !sections.contains(&hook) && !seated {
-        let why = format!("git runs {shown}, which does not ring (`loop hooks install`)");
+        let why = format!("git runs {shown}, which does not ring");
         return Ok(Proof::NotRun { why });
     }
     let why = if words.is_empty() {

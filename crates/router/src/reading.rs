@@ -130,7 +130,7 @@ pub enum ReadError {
     #[error("{0}")]
     Config(ConfigError),
     /// There is no `loop.yaml`.
-    #[error("there is no loop.yaml in {0}; `loop init` writes one")]
+    #[error("there is no loop.yaml in {0}")]
     NoConfig(String),
 }
 

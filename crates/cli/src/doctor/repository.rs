@@ -40,12 +40,17 @@ pub(super) fn repository(here: &Here, report: &mut Report) {
         Ok(head) => head,
         Err(error) => return report.add(Check::not_ok("repository", error.to_string(), "mend HEAD")),
     };
-    let on = match &head {
-        Head::Branch { name, tip: Some(_) } => format!("on {name}"),
-        Head::Branch { name, tip: None } => format!("on {name}, which has no commit yet"),
-        Head::Detached(commit) => format!("on no branch, at {}", commit.short()),
-    };
-    report.add(Check::ok("repository", format!("{shown}, {on}")));
+    report.add(match &head {
+        Head::Branch { name, tip: Some(_) } => Check::ok("repository", format!("{shown}, on {name}")),
+        Head::Branch { name, tip: None } => Check::unproven(
+            "repository",
+            format!("{shown}, on {name}, which has no commit yet; a loop needs one to start from"),
+            "git commit --allow-empty -m \"first\"",
+        ),
+        Head::Detached(commit) => {
+            Check::ok("repository", format!("{shown}, on no branch, at {}", commit.short()))
+        }
+    });
     if let Some(operation) = repo.operation() {
         report.add(Check::not_ok(
             "repository",

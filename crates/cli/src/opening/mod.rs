@@ -40,6 +40,8 @@ use task::{fill_template, task};
 /// What was written.
 struct Written {
     commit: String,
+    /// What the commit holds, relative to the repository.
+    files: Vec<PathBuf>,
     /// What became of the notifier, where it is in place.
     hook: Option<&'static str>,
 }
@@ -231,7 +233,7 @@ impl Plan {
         };
         let row = self.make_known(client, here, repo).await?;
         self.approve(world, client, &row, &mut notes).await?;
-        Ok(Opened { row, commit: written.commit, hook: written.hook, notes })
+        Ok(Opened { row, commit: written.commit, files: written.files, hook: written.hook, notes })
     }
 
     /// The files, the hook and the one commit.
@@ -277,7 +279,7 @@ impl Plan {
                 None => Failure::users(error),
             }
         })?;
-        Ok(Written { commit: committed.id.to_string(), hook })
+        Ok(Written { commit: committed.id.to_string(), files: own, hook })
     }
 
     /// After a failure: back to where the user was.

@@ -1,6 +1,9 @@
 //! What is said of an opening: before it, and after.
 
+use std::path::PathBuf;
+
 use loop_core::Name;
+use loop_core::plain::plain;
 use loop_router::reading::CONFIG_FILE;
 use loop_store::LoopRow;
 use serde_json::json;
@@ -75,6 +78,8 @@ impl Plan {
 pub(crate) struct Opened {
     pub(crate) row: LoopRow,
     pub(crate) commit: String,
+    /// What the commit holds, relative to the repository.
+    pub(super) files: Vec<PathBuf>,
     /// What became of the notifier, where it is in place.
     pub(super) hook: Option<&'static str>,
     pub(crate) notes: Vec<String>,
@@ -88,10 +93,11 @@ impl Opened {
         if plan.worktree.is_some() {
             text.push_str(&format!("  worktree  {}\n", self.row.worktree.display()));
         }
+        let files: Vec<String> = self.files.iter().map(|file| file.display().to_string()).collect();
         text.push_str(&format!(
             "  commit    {} ({})\n",
             &self.commit[..7.min(self.commit.len())],
-            plan.config.status_file
+            plain(&files.join(", "))
         ));
         if let Some(hook) = self.hook {
             text.push_str(&format!("  hook      post-commit, {hook}\n"));

@@ -161,7 +161,7 @@ fn without_a_name_it_says_how_to_set_one() {
     sandbox.write("new", "1\n");
     let error = commit(&sandbox, &["new"]).unwrap_err();
     assert!(matches!(error, GitError::NoIdentity { .. }), "{error}");
-    assert!(error.hint().unwrap().contains("git config user.name"));
+    assert!(error.hint().unwrap().contains("git config --global user.name"));
     assert_eq!(status(&sandbox), "?? new\n");
     let env = [("GIT_AUTHOR_NAME", "CI"), ("GIT_AUTHOR_EMAIL", "ci@x"), ("GIT_COMMITTER_NAME", "CI")];
     let env = env.into_iter().chain([("GIT_COMMITTER_EMAIL", "ci@x")]);
