@@ -133,6 +133,7 @@ pub(crate) fn explain(kind: &Kind) -> String {
         row(what, expression.as_deref().unwrap_or_default());
     }
     row("placeholder", &signs.placeholder.join("  "));
+    row("shows told", &signs.told.join("  "));
     for (what, rules) in [
         ("ready", &signs.ready),
         ("busy", &signs.busy),

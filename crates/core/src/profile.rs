@@ -300,6 +300,10 @@ pub struct Signs {
     /// palette of 256. A draft of which every character is drawn so is none. Empty: whatever stands there is a draft.
     #[serde(default)]
     pub hints: Vec<String>,
+    /// How the CLI shows what it was told, any one of these: `{text}` is the wake's text, `{name}` the agent's name. An
+    /// agent that works without showing it anew was not seen to take our text. Empty: the CLI need not show it.
+    #[serde(default)]
+    pub told: Vec<String>,
 }
 
 /// One sign on the screen.

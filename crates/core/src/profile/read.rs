@@ -38,8 +38,8 @@ pub(crate) const FIELDS: [&str; 23] = [
     "answers",
 ];
 
-const SIGNS: [&str; 9] =
-    ["ready", "busy", "blocked", "limited", "composer", "edge", "wrapped", "placeholder", "hints"];
+const SIGNS: [&str; 10] =
+    ["ready", "busy", "blocked", "limited", "composer", "edge", "wrapped", "placeholder", "hints", "told"];
 const RULE: [&str; 6] = ["in", "matches", "says", "press", "name", "keys"];
 const LEVELS: [&str; 3] = ["ask", "edits", "all"];
 
@@ -289,6 +289,10 @@ fn signs(source: &Source<'_>, node: &Node, profile: &mut Profile) -> Result<(), 
                 let hints: Result<_, _> = node.items().iter().map(|item| hint(source, item)).collect();
                 signs.hints = hints?;
             }
+            "told" => {
+                let told: Result<_, _> = node.items().iter().map(|item| shown(source, item)).collect();
+                signs.told = told?;
+            }
             _ => {
                 let patterns: Result<_, _> = node
                     .items()
@@ -300,6 +304,18 @@ fn signs(source: &Source<'_>, node: &Node, profile: &mut Profile) -> Result<(), 
         }
     }
     Ok(())
+}
+
+/// How a CLI shows what it was told.
+fn shown(source: &Source<'_>, node: &Node) -> Result<String, ConfigError> {
+    let text = source.text(node, "told")?;
+    let filled = text.replace("{text}", "").replace("{name}", "");
+    if text.trim().is_empty() || filled.contains(['{', '}']) {
+        return Err(source.error(node.place, format!("`{text}` is nothing that a CLI shows")).hint(
+            "write `{text}` where it shows the words that were typed, or others; `{name}` is filled in",
+        ));
+    }
+    Ok(text)
 }
 
 /// How a CLI draws what nobody typed.

@@ -179,7 +179,11 @@ impl Transport for Tmux {
         if session.past_limit {
             window.server.leave_limit_menu(&eye, &pane.id).await.map_err(|error| trouble(&error))?;
         }
-        let sent = send(&window.server, &eye, &pane.id, &check, &wake.text, progress).await;
+        let ways = session.profile.signs.told.iter();
+        let shown: Vec<String> = ways
+            .map(|words| words.replace("{name}", session.agent.as_str()).replace("{text}", &wake.text))
+            .collect();
+        let sent = send(&window.server, &eye, &pane.id, &check, &wake.text, &shown, progress).await;
         let (state, note) = sent.map_err(|error| match error {
             TransportError::NotNow(presence) => TransportError::NotNow(with_a_way(presence, session)),
             other => other,

@@ -37,18 +37,20 @@ const TRIES: usize = 8;
 /// How a send ended well: how far it was seen to come, and what was seen.
 pub(crate) type Sent = (DeliveryState, String);
 
-/// Sends `text` to the agent in `pane`, whose lock the caller holds.
+/// Sends `text` to the agent in `pane`, whose lock the caller holds. `shown`: how its CLI shows what it was told, filled
+/// in.
 pub(crate) async fn send(
     server: &Server,
     eye: &Eye<'_>,
     pane: &PaneId,
     check: &(dyn Fn(&Pane) -> Result<(), Presence> + Send + Sync),
     text: &str,
+    shown: &[String],
     progress: &dyn Progress,
 ) -> Result<Sent, TransportError> {
-    let mut sender = Sender { server, eye, pane, check, text, blind: None, told: None };
+    let mut sender = Sender { server, eye, pane, check, text, shown, blind: None, told: None };
     if let Speak::Put(before) = sender.may_speak().await? {
-        sender.told = Some(Told::new(&before.screen, text));
+        sender.told = Some(Told::new(&before.screen, text, shown));
         if eye.profile.signs.composer.is_none() {
             sender.blind = Some(Blind::new(&before.screen, text));
         }
@@ -66,6 +68,7 @@ struct Sender<'a> {
     pane: &'a PaneId,
     check: &'a (dyn Fn(&Pane) -> Result<(), Presence> + Send + Sync),
     text: &'a str,
+    shown: &'a [String],
     /// Where the profile does not say which line is the composer.
     blind: Option<Blind>,
     told: Option<Told>,
@@ -264,18 +267,23 @@ impl Sender<'_> {
     async fn effect(&self, before: &Seen) -> Result<Option<Sent>, TransportError> {
         let start = Instant::now();
         let mut empty_since = None;
-        let told = self.told.as_ref().filter(|_| self.blind.is_none());
-        let told = told.map(|told| told.with_standing(&before.screen, self.text));
+        let told = match &self.told {
+            Some(told) => told.with_standing(&before.screen),
+            None => Told::standing(&before.screen, self.text, self.shown),
+        };
+        // Where nobody says which line is the composer, ours may only have moved.
+        let told = self.blind.is_none().then_some(told);
+        // Once seen is enough: what it answers may push it out of sight.
+        let mut is_told = false;
         loop {
             sleep(PAUSE).await;
             let seen = self.see().await.map_err(Trouble::after_typing)?;
             let held = self.holds(&seen);
             // Our text has left the composer, and stands among what the agent was told.
-            // Where nobody says which line is the composer, ours may only have moved.
-            let is_told = held != Holds::Ours
+            is_told |= held != Holds::Ours
                 && seen.pane.size == before.pane.size
-                && told.as_ref().is_some_and(|told| told.has_more(&seen.screen, self.text));
-            let is_unchanged = told.as_ref().is_some_and(|told| told.is_unchanged(&seen.screen, self.text));
+                && told.as_ref().is_some_and(|told| told.has_come(&seen.screen));
+            let is_missing = !is_told && told.as_ref().is_some_and(|told| told.is_missing(&seen.screen));
             if held != Holds::Nothing {
                 empty_since = None;
             }
@@ -295,9 +303,13 @@ impl Sender<'_> {
                     return Err(self.changed(&Holds::Foreign(draft), presence));
                 }
                 // It works at something else, and our text was emptied out of the composer.
-                (_, Presence::Busy) if is_unchanged && start.elapsed() < NOT_TOLD => {}
-                (held, presence @ Presence::Busy) if is_unchanged => {
-                    return Err(self.changed(&held, presence));
+                (_, Presence::Busy) if is_missing && start.elapsed() < NOT_TOLD => {}
+                (_, Presence::Busy) if is_missing => {
+                    return Err(TransportError::Unknown(format!(
+                        "the composer of pane {} is empty again and the agent works, but the text does not stand \
+                         among what it was told",
+                        self.pane
+                    )));
                 }
                 // Whatever stands there now is not ours: somebody types the next thing already.
                 (_, Presence::Busy) => return Ok(Some(busy())),
