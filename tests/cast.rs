@@ -212,3 +212,20 @@ fn the_doctor_looks_at_what_it_can_outside_a_repository() {
     assert_eq!(output.status.code(), Some(0), "{report:#}");
     assert_eq!((state(&report, "git"), state(&report, "repository")), ("ok", "unproven"));
 }
+
+#[test]
+fn before_a_loop_the_doctor_says_which_agents_are_here() {
+    let stage = Stage::new("");
+    let repo = stage.sandbox.repo("shop");
+    let path = std::env::var("PATH").unwrap_or_default();
+    let look = |path: &str| {
+        let output = repo.command(LOOP).args(["doctor", "--json"]).env("PATH", path).output().unwrap();
+        json(&String::from_utf8_lossy(&output.stdout))
+    };
+    stage.sandbox.write("agents/codex", "#!/bin/sh\n");
+    let agents = stage.sandbox.root().join("agents");
+    fs::set_permissions(agents.join("codex"), fs::Permissions::from_mode(0o755)).unwrap();
+    let report = look(&format!("{}:{path}", agents.display()));
+    assert_eq!(state(&report, "agents"), "ok", "{report:#}");
+    assert!(report.to_string().contains("codex (codex)"), "{report:#}");
+}

@@ -36,6 +36,7 @@ fn two_agents_play_until_one_passes() {
 
     let archived = shop.run(&["archive"]);
     assert!(archived.contains("project-archive/"), "{archived}");
+    assert!(archived.contains("\nclosed: 2 windows of the agents\n"), "{archived}");
     assert_eq!(shop.repo.read("loop.yaml"), config);
     assert!(!shop.repo.path().join("STATUS.md").exists());
     assert_eq!(shop.repo.git(&["status", "--porcelain"]), "");

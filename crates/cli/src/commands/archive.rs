@@ -75,8 +75,9 @@ pub(crate) async fn run(world: &World, args: Args) -> Done {
     }
     let commit = plan.carry_out(world, here.reader.repo(), &observed)?;
     let squashed = if args.squash { Some(squash(world, here.reader.repo(), &plan, &commit)?) } else { None };
+    let mut closed = 0;
     if let Some(row) = &here.row {
-        down::close(world, &client, row).await?;
+        closed = down::close(world, &client, row).await?;
         client.end_loop(&row.id).await?;
     }
     let branch = here.reader.repo().head()?.branch().unwrap_or("HEAD").to_owned();
@@ -84,11 +85,15 @@ pub(crate) async fn run(world: &World, args: Args) -> Done {
     if args.json {
         output::json(&json!({
             "status": "ok", "folder": plan.folder, "commit": commit, "branch": branch, "squashed": squashed, "merge": merge,
+            "windows": closed,
         }));
     } else {
         output::line(format!("archived: {} ({})", plan.folder, commit.short()));
         if let Some(squashed) = &squashed {
             output::line(format!("one commit of the whole loop is on {squashed}"));
+        }
+        if closed > 0 {
+            output::line(format!("closed: {} of the agents", down::windows(closed)));
         }
         output::line(format!("to merge: {merge}"));
     }

@@ -53,7 +53,7 @@ pub(crate) async fn run(world: &World, args: Args) -> Done {
         }
     }
     let others = client.store.loops(false).await?.into_iter().filter(|row| row.up).count();
-    let mut said = format!("down: {closed} windows closed");
+    let mut said = format!("down: {} closed", windows(closed));
     match &client.router {
         Some(router) if others == 0 => {
             stop_router(world, router).await?;
@@ -76,6 +76,11 @@ pub(crate) async fn run(world: &World, args: Args) -> Done {
         output::line(said);
     }
     Ok(DONE)
+}
+
+/// So many windows, in words.
+pub(crate) fn windows(count: usize) -> String {
+    format!("{count} {}", if count == 1 { "window" } else { "windows" })
 }
 
 /// Closes the windows that loop opened, and only those.

@@ -80,7 +80,7 @@ fn commits(agent: &Agent, proof: Proof) -> Check {
     }
 }
 
-/// Outside a repository: which CLIs could be agents.
+/// Where no `loop.yaml` names them yet: which CLIs could be agents.
 pub(super) fn installed(world: &World, report: &mut Report) {
     let path = world.env.get("PATH").cloned().unwrap_or_default();
     let found: Vec<String> = kinds()

@@ -139,6 +139,8 @@ pub(crate) async fn examine(world: &World, json: bool) -> ExitCode {
             let config = repository::config(world, &here, &mut report);
             if let Some(config) = config {
                 agents::agents(world, &here, &config, store, router, tmux, &mut report).await;
+            } else {
+                agents::installed(world, &mut report);
             }
         }
         Err(failure) => {

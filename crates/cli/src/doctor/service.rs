@@ -164,7 +164,8 @@ async fn answers(line: &RouterLine) -> Check {
         let says = format!("http://{addr} is of version {}, and this is {version}", line.file.version);
         return Check::not_ok("router", says, RESTART);
     }
-    Check::ok("router", format!("http://{addr} answers with the key and refuses others; {loops} loops"))
+    let word = if loops == 1 { "loop" } else { "loops" };
+    Check::ok("router", format!("http://{addr} answers with the key and refuses others; {loops} {word}"))
 }
 
 const RESTART: &str = "`loop router --stop`, then `loop up`; its log is router.log in the state folder";
