@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use loop_testkit::{Sandbox, eventually};
+use loop_testkit::Sandbox;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::bad_input::bench::{Bench, CAST, Said};
-use crate::stage::{LONG, LOOP, Stage};
+use crate::bad_input::bench::{Bench, CAST, Said, end, is_waiting};
+use crate::stage::{LOOP, Stage};
 
 /// A folder that is no repository, of a user without a router.
 struct Corner {
@@ -46,18 +46,6 @@ impl Corner {
         let files = names.filter(|file| file.file_type().unwrap().is_file());
         files.map(|file| file.file_name().into_string().unwrap()).collect()
     }
-}
-
-fn end(child: Child) -> Said {
-    Said::of(&child.wait_with_output().unwrap())
-}
-
-/// Waits until a waiter is at it: the threads that wait come behind everything else.
-fn is_waiting(child: &Child) {
-    eventually("a waiter that sleeps", LONG, || {
-        let threads = fs::read_dir(format!("/proc/{}/task", child.id())).map_or(0, Iterator::count);
-        if threads > 1 { Ok(()) } else { Err(format!("{threads} threads")) }
-    });
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 use loop_testkit::{Sandbox, TestRepo, eventually};
@@ -244,4 +244,17 @@ pub(crate) fn script(path: &Path, text: &str) {
 pub(crate) fn normal(bench: &Bench, said: &Said) -> String {
     let root = bench.sandbox.root().display().to_string();
     said.text().replace(&root, "[ROOT]")
+}
+
+/// What a command that was started has said in the end.
+pub(crate) fn end(child: Child) -> Said {
+    Said::of(&child.wait_with_output().unwrap())
+}
+
+/// Waits until a waiter is at it: the threads that wait come behind everything else.
+pub(crate) fn is_waiting(child: &Child) {
+    eventually("a waiter that sleeps", LONG, || {
+        let threads = fs::read_dir(format!("/proc/{}/task", child.id())).map_or(0, Iterator::count);
+        if threads > 1 { Ok(()) } else { Err(format!("{threads} threads")) }
+    });
 }

@@ -11,23 +11,11 @@ use std::time::Duration;
 use loop_testkit::eventually;
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::bench::{Bench, CAST, LONG, LOOP, Said};
+use super::bench::{Bench, CAST, LONG, LOOP, Said, end, is_waiting};
 
 fn start(bench: &Bench, folder: &Path, arguments: &[&str]) -> Child {
     let mut command = bench.command(folder, arguments);
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
-}
-
-fn end(child: Child) -> Said {
-    Said::of(&child.wait_with_output().unwrap())
-}
-
-/// Waits until a waiter is at it: the threads that wait come behind everything else.
-fn is_waiting(child: &Child) {
-    eventually("a waiter that sleeps", LONG, || {
-        let threads = fs::read_dir(format!("/proc/{}/task", child.id())).map_or(0, Iterator::count);
-        if threads > 1 { Ok(()) } else { Err(format!("{threads} threads")) }
-    });
 }
 
 #[test]
