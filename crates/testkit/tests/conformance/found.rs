@@ -114,6 +114,22 @@ async fn an_old_prompt_that_comes_back_into_sight_is_no_proof() {
 }
 
 #[tokio::test]
+async fn another_suggestion_below_an_old_prompt_without_an_answer_is_no_proof() {
+    for persona in ["codex", "claude-code", "opencode"] {
+        let Some(mut stage) = Stage::open(persona, Script { turn_ms: 20_000, ..Script::default() }).await
+        else {
+            return;
+        };
+        // Its turn is cut off, so nothing stands between the prompt and the composer.
+        stage.wake().await.unwrap();
+        let events = on(When::Text, 0, What::Ghost("write the tests first".into()));
+        stage.script = Script { serial: 2, wipe: true, events, ..Script::default() };
+        stage.lane.begin(&stage.script, 40, 30).await;
+        stage.stays_unknown().await;
+    }
+}
+
+#[tokio::test]
 async fn older_prompts_that_a_larger_window_shows_are_no_proof() {
     let Some(mut stage) = Stage::open("hermes", Script { turn_ms: 10, ..Script::default() }).await else {
         return;

@@ -93,6 +93,19 @@ impl Prompt {
         };
         (!prompt.trim().is_empty()).then(|| prompt.to_owned())
     }
+
+    /// The first line that belongs to the composer; `None` where there is none.
+    pub(super) fn top(&self, screen: &Screen) -> Option<usize> {
+        let lines = &screen.lines;
+        let Some(edge) = &self.edge else {
+            return lines.iter().rposition(|line| self.composer.is_match(line));
+        };
+        let edge = lines.iter().rposition(|line| edge.is_match(line))?;
+        let border = |line: &String| line.trim_start().chars().next().filter(|c| !c.is_alphanumeric());
+        let box_has = border(lines[..edge].last()?)?;
+        let above = lines[..edge].iter().rposition(|line| border(line) != Some(box_has));
+        Some(above.map_or(0, |above| above + 1))
+    }
 }
 
 /// How often `text` stands on the screen, in the composer and among what the agent was told.
@@ -237,6 +250,23 @@ mod tests {
         check("(.*)", Some("╹▀{5,}"), &["  ┃  told", "", "  ┃  draft", "  ┃", "  ╹▀▀▀▀▀"], Some("  ┃"));
         check("(.*)", Some("╹▀{5,}"), &["words", "  ╹▀▀▀▀▀"], None);
         check("(.*)", Some("╹▀{5,}"), &["  ╹▀▀▀▀▀"], None);
+    }
+
+    #[test]
+    fn the_composer_begins_at_its_prompt_or_at_the_top_of_its_box() {
+        let check = |edge: Option<&str>, lines: &[&str], expected: Option<usize>| {
+            let composer = Some(r"^❯\s?(.*)$".to_owned());
+            let signs = Signs { composer, edge: edge.map(str::to_owned), ..Signs::default() };
+            let top = Prompt::new(&signs).and_then(|prompt| prompt.top(&screen(lines)));
+            assert_eq!(top, expected, "{lines:?}");
+        };
+        check(None, &["❯ hello", "● done", "❯ draft", "───"], Some(2));
+        check(None, &["hello"], None);
+        let edge = Some("╹▀{5,}");
+        check(edge, &["  ┃  told", "", "  ┃", "  ┃  draft", "  ┃", "  ╹▀▀▀▀▀", "  tab agents"], Some(2));
+        check(edge, &["  ┃  draft", "  ╹▀▀▀▀▀"], Some(0));
+        check(edge, &["words", "  ╹▀▀▀▀▀"], None);
+        check(edge, &["  ╹▀▀▀▀▀"], None);
     }
 
     #[test]

@@ -48,6 +48,8 @@ pub(crate) struct Seen {
     pub(crate) place: String,
     /// What the composer's lines begin with.
     pub(crate) prompt: Option<String>,
+    /// The first line that belongs to the composer.
+    pub(crate) top: Option<usize>,
 }
 
 impl<'a> Eye<'a> {
@@ -73,7 +75,8 @@ impl<'a> Eye<'a> {
         };
         let presence = self.in_a_small_window(&pane, self.presence(&pane, &screen, &look));
         let prompt = self.prompt.as_ref().and_then(|prompt| prompt.find(&screen));
-        Ok(Seen { pane, presence, screen, look, place, prompt })
+        let top = self.prompt.as_ref().and_then(|prompt| prompt.top(&screen));
+        Ok(Seen { pane, presence, screen, look, place, prompt, top })
     }
 
     /// A window that is too small is why its screen cannot be read, and why a hint in the composer, cut off, looks

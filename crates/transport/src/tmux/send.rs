@@ -50,7 +50,7 @@ pub(crate) async fn send(
 ) -> Result<Sent, TransportError> {
     let mut sender = Sender { server, eye, pane, check, text, shown, blind: None, told: None };
     if let Speak::Put(before) = sender.may_speak().await? {
-        sender.told = Some(Told::new(&before.screen, text, shown));
+        sender.told = Some(Told::new(&before.screen, before.top, text, shown));
         if eye.profile.signs.composer.is_none() {
             sender.blind = Some(Blind::new(&before.screen, text));
         }

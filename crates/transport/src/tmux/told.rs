@@ -25,20 +25,22 @@ struct Shown {
 
 impl Told {
     /// `screen` is what was seen before our text was put in: a composer that is empty again leaves room for an older
-    /// prompt. `ways`: how this CLI shows what it was told; none: nobody knows.
-    pub(super) fn new(screen: &Screen, text: &str, ways: &[String]) -> Self {
+    /// prompt. `top`: the composer's first line there; what it suggests changes by itself, and says nothing of the
+    /// prompt above it. `ways`: how this CLI shows what it was told; none: nobody knows.
+    pub(super) fn new(screen: &Screen, top: Option<usize>, text: &str, ways: &[String]) -> Self {
+        let above = &screen.lines[..top.unwrap_or(screen.lines.len()).min(screen.lines.len())];
         let others = ways.iter().map(String::as_str).filter(|words| *words != text);
         let shown = std::iter::once(text).chain(others).map(|words| Shown {
             words: words.to_owned(),
             times: echoes(screen, words),
-            below: below_newest(screen, words),
+            below: below_newest(above, words),
         });
         Self { shown: shown.collect(), surely: !ways.is_empty() }
     }
 
     /// The same where our text stood in the composer already.
     pub(super) fn standing(screen: &Screen, text: &str, ways: &[String]) -> Self {
-        let mut told = Self::new(screen, text, ways);
+        let mut told = Self::new(screen, None, text, ways);
         for shown in &mut told.shown {
             shown.below = None;
         }
@@ -60,7 +62,7 @@ impl Told {
     /// Whether it stands there anew: once more, or below an older one that has scrolled away.
     pub(super) fn has_come(&self, screen: &Screen) -> bool {
         self.shown.iter().any(|shown| {
-            let below = below_newest(screen, &shown.words);
+            let below = below_newest(&screen.lines, &shown.words);
             echoes(screen, &shown.words) > shown.times
                 || (shown.below.is_some() && below.is_some() && below != shown.below)
         })
@@ -70,14 +72,14 @@ impl Told {
     /// one, with the same words below it.
     pub(super) fn is_missing(&self, screen: &Screen) -> bool {
         let is_unchanged =
-            |shown: &Shown| shown.below.is_some() && below_newest(screen, &shown.words) == shown.below;
+            |shown: &Shown| shown.below.is_some() && below_newest(&screen.lines, &shown.words) == shown.below;
         !self.has_come(screen) && (self.surely || self.shown.iter().any(is_unchanged))
     }
 }
 
 /// The first words below the newest place where `text` stands, however it is broken; `None` where it does not.
-fn below_newest(screen: &Screen, text: &str) -> Option<String> {
-    let lines = screen.lines.iter();
+fn below_newest(lines: &[String], text: &str) -> Option<String> {
+    let lines = lines.iter();
     let solid: Vec<String> = lines.map(|line| line.chars().filter(|c| !is_frame(*c)).collect()).collect();
     let ours = bare(text);
     let end = solid.concat().rfind(&ours)? + ours.len();
@@ -101,7 +103,8 @@ mod tests {
 
     fn told(lines: &[&str], ways: &[&str]) -> Told {
         let ways: Vec<String> = ways.iter().map(|words| (*words).to_owned()).collect();
-        Told::new(&screen(lines), TEXT, &ways)
+        let top = lines.iter().rposition(|line| line.starts_with('❯'));
+        Told::new(&screen(lines), top, TEXT, &ways)
     }
 
     #[test]
@@ -170,6 +173,15 @@ mod tests {
         let standing = told.with_standing(&screen(&[&larger[..], &["❯ /agent-loop CC"]].concat()));
         let emptied = screen(&[&larger[..], &["❯"]].concat());
         assert!(told.has_come(&emptied) && !standing.has_come(&emptied));
+    }
+
+    #[test]
+    fn another_suggestion_below_an_unanswered_prompt_is_no_new_prompt() {
+        let told = told(&["❯ /agent-loop CC", "", "❯ Try something"], &[TEXT]);
+        let emptied = screen(&["❯ /agent-loop CC", "", "❯ write the tests first"]);
+        assert!(!told.has_come(&emptied) && told.is_missing(&emptied));
+        let taken = screen(&["❯ /agent-loop CC", "", "❯ /agent-loop CC", "✳ Working…", "❯"]);
+        assert!(told.has_come(&taken) && !told.is_missing(&taken));
     }
 
     #[test]
